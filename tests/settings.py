@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import environ
+
 from example_project import devdb
 from example_project.database import database
 

@@ -18,7 +18,7 @@ def database(url: str) -> dict[str, Any]:
     The URL is never repeated in an error: it may hold a password.
     """
     if not url.startswith(SCHEMES):
-        raise ImproperlyConfigured(f"DATABASE_URL has to begin with {SCHEMES[0]}: Postgres is all there is here")
+        raise ImproperlyConfigured(f"DATABASE_URL must begin with {SCHEMES[0]}: only Postgres will do")
     try:
         given = conninfo_to_dict(url)
     except ProgrammingError:
