@@ -1,0 +1,224 @@
+"""The decorators that make a function durable."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from asgiref.sync import sync_to_async
+
+from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
+from django_durable.core.options import Options
+from django_durable.core.retries import RetryPolicy
+from django_durable.engine.attempts import call_plainly
+from django_durable.engine.context import current
+from django_durable.engine.declared import workflows
+
+if TYPE_CHECKING:
+    from django_durable.engine.handle import Handle
+
+P = ParamSpec("P")
+R = TypeVar("R")
+RetryOn = type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
+
+
+def _launcher() -> ModuleType:
+    # The launcher needs the models, and this module is imported before Django has loaded them.
+    from django_durable.engine import launcher
+
+    return launcher
+
+
+class Enqueuer(Generic[P]):
+    """A workflow function together with the options its next runs get."""
+
+    def __init__(self, declaration: WorkflowDeclaration, options: Options) -> None:
+        self.declaration = declaration
+        self.options = options
+
+    def using(self, **options: Any) -> Enqueuer[P]:
+        """The same with other options; raises InvalidOption or InvalidIdentifier, naming the option."""
+        return Enqueuer(self.declaration, self.options.changed(**options))
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        """Put a run in line, in the caller's transaction: no commit, no run."""
+        self.declaration.check_call(args, kwargs)
+        handle: Handle = _launcher().enqueue(self.declaration.name, self.options, (args, kwargs))
+        return handle
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        return await sync_to_async(self.enqueue)(*args, **kwargs)
+
+    def enqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
+        """Put many runs in line, one INSERT a thousand rows; each call is (args, kwargs)."""
+        checked = [(tuple(args), dict(kwargs)) for args, kwargs in calls]
+        for args, kwargs in checked:
+            self.declaration.check_call(args, kwargs)
+        handles: list[Handle] = _launcher().enqueue_many(self.declaration.name, self.options, checked)
+        return handles
+
+    async def aenqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
+        return await sync_to_async(self.enqueue_many)(calls)
+
+
+class Workflow(Enqueuer[P], Generic[P, R]):
+    """What `@workflow` makes of a function."""
+
+    def __init__(self, declaration: WorkflowDeclaration) -> None:
+        super().__init__(declaration, declaration.options)
+        functools.update_wrapper(self, declaration.function)
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the body here and now, as a plain function: nothing is recorded."""
+        result: R = self.declaration.function(*args, **kwargs)
+        return result
+
+    def __repr__(self) -> str:
+        return f"<workflow function {self.name}>"
+
+
+class Step(Generic[P, R]):
+    """What `@step` makes of a function: durable inside a workflow, plain anywhere else."""
+
+    def __init__(self, declaration: StepDeclaration) -> None:
+        self.declaration = declaration
+        functools.update_wrapper(self, declaration.function)
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        context = current()
+        result: R
+        if context is None:
+            result = call_plainly(self.declaration, args, kwargs)
+        else:
+            result = context.call_step(self.declaration, args, kwargs)
+        return result
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<step {self.name}>"
+
+
+@overload
+def workflow(function: Callable[P, R], /) -> Workflow[P, R]: ...
+@overload
+def workflow(
+    *,
+    name: str | None = None,
+    queue: str | None = None,
+    priority: int | None = None,
+    timeout: timedelta | float | None = None,
+    max_attempts: int = 1,
+    backoff: float | Callable[..., Any] = 2.0,
+    retry_on: RetryOn | None = None,
+    aliases: Iterable[str] = (),
+    limit_key: str | None = None,
+) -> Callable[[Callable[P, R]], Workflow[P, R]]: ...
+def workflow(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    queue: str | None = None,
+    priority: int | None = None,
+    timeout: timedelta | float | None = None,
+    max_attempts: int = 1,
+    backoff: float | Callable[..., Any] = 2.0,
+    retry_on: RetryOn | None = None,
+    aliases: Iterable[str] = (),
+    limit_key: str | None = None,
+) -> Any:
+    """Register a function as a workflow; raises DuplicateDeclaration if its name is taken.
+
+    The body must make the same durable calls in the same order whenever it runs again; everything that may
+    differ between runs (the clock, the network, random numbers, the database) belongs in steps.
+    """
+    options = Options(
+        queue=queue, priority=priority, timeout=timeout, max_attempts=max_attempts, limit_key=limit_key
+    )
+    retries = RetryPolicy(max_attempts=max_attempts, backoff=backoff, retry_on=retry_on)
+
+    def declare(function: Callable[..., Any]) -> Workflow[..., Any]:
+        declaration = WorkflowDeclaration(
+            name=name or _path(function),
+            function=function,
+            origin=_path(function),
+            aliases=tuple(aliases),
+            options=options,
+            retries=retries,
+        )
+        workflows.add(declaration)
+        return Workflow(declaration)
+
+    return declare if function is None else declare(function)
+
+
+@overload
+def step(function: Callable[P, R], /) -> Step[P, R]: ...
+@overload
+def step(
+    *,
+    name: str | None = None,
+    atomic: bool = False,
+    max_attempts: int = 1,
+    interval: float = 1.0,
+    backoff: float | Callable[..., Any] = 2.0,
+    max_interval: float = 3600.0,
+    retry_on: RetryOn | None = None,
+    timeout: float | None = None,
+) -> Callable[[Callable[P, R]], Step[P, R]]: ...
+def step(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    atomic: bool = False,
+    max_attempts: int = 1,
+    interval: float = 1.0,
+    backoff: float | Callable[..., Any] = 2.0,
+    max_interval: float = 3600.0,
+    retry_on: RetryOn | None = None,
+    timeout: float | None = None,
+) -> Any:
+    """Make a function a step: run once, its result recorded, never run again once recorded.
+
+    A crash between its effect and the record runs it again, unless `atomic=True`: then its writes to the
+    durable database and the record commit together. Intervals and `timeout` are seconds; `max_attempts`
+    counts the first. A parameter `idempotency_key` is filled in, the same at every attempt and recovery.
+    """
+    retries = RetryPolicy(
+        max_attempts=max_attempts,
+        interval=interval,
+        backoff=backoff,
+        max_interval=max_interval,
+        retry_on=retry_on,
+    )
+
+    def declare(function: Callable[..., Any]) -> Step[..., Any]:
+        return Step(
+            StepDeclaration(
+                name=name or function.__qualname__.replace("<locals>.", ""),
+                function=function,
+                atomic=atomic,
+                retries=retries,
+                timeout=timeout,
+            )
+        )
+
+    return declare if function is None else declare(function)
+
+
+def _path(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

@@ -1,0 +1,142 @@
+"""The one door for an execution's writes: checkpoints and endings, each guarded by its own claim's token.
+
+A write is a value; `Recorder.checkpoint` and `Recorder.end` decide when a batch of them is sent. The plain
+recorder here sends each at once on the caller's connection; the worker's groups what many slots wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from django_durable.core.fence import Fence
+from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Overtaken, Parked
+from django_durable.core.states import PARKED, Status
+from django_durable.exceptions import Superseded
+from django_durable.models import database
+
+Ended = Callable[[bool], None]
+
+
+class Checkpoint(NamedTuple):
+    """The result of one durable call; `seconds` is how long it took."""
+
+    workflow_id: str
+    token: UUID
+    step: int
+    name: str
+    output: str | None
+    error: str | None
+    serialization: str
+    child: str | None = None
+    attempts: int = 1
+    seconds: float = 0.0
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(self.workflow_id, self.token)
+
+
+class Ending(NamedTuple):
+    """How one execution ended."""
+
+    fence: Fence
+    outcome: Outcome
+
+
+class Recorder(Protocol):
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Return once it is committed; raises Superseded if the run is no longer this execution's."""
+
+    def end(self, ending: Ending, then: Ended) -> None:
+        """Write the outcome, now or soon; `then` learns whether the run was still this execution's."""
+
+
+class DirectRecorder:
+    """Sends each write at once, in the caller's transaction if there is one."""
+
+    def __init__(self, using: str) -> None:
+        self.using = using
+
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        if not write_checkpoints([checkpoint], self.using):
+            raise Superseded(checkpoint.fence)
+
+    def end(self, ending: Ending, then: Ended) -> None:
+        then(bool(write_endings([ending], self.using)))
+
+
+def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tuple[str, int]]:
+    """Record them in one statement; returns (workflow id, step) of those whose run is still owned.
+
+    A checkpoint that is already there under the same token was written by a commit whose answer got lost.
+    """
+    columns = list(zip(*checkpoints, strict=True))
+    names = (
+        "ids",
+        "tokens",
+        "steps",
+        "names",
+        "outputs",
+        "errors",
+        "serializations",
+        "children",
+        "attempts",
+        "seconds",
+    )
+    params = {name: list(column) for name, column in zip(names, columns, strict=True)}
+    return {(row[0], row[1]) for row in database.fetch("record_steps", params, using)}
+
+
+def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
+    """Write outcomes: final ones in one statement, deferrals one by one; returns the fences that held."""
+    settled: list[Ending] = []
+    held: set[Fence] = set()
+    for ending in endings:
+        if isinstance(ending.outcome, Deferred):
+            held |= _defer(ending.fence, ending.outcome, using)
+        elif not isinstance(ending.outcome, Overtaken):
+            settled.append(ending)
+    return held | _settle(settled, using)
+
+
+def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
+    if not endings:
+        return set()
+    rows = [_settlement(ending.outcome) for ending in endings]
+    params = {
+        "ids": [ending.fence.workflow_id for ending in endings],
+        "tokens": [ending.fence.token for ending in endings],
+        "statuses": [row[0] for row in rows],
+        "outputs": [row[1] for row in rows],
+        "errors": [row[2] for row in rows],
+    }
+    settled = {row[0] for row in database.fetch("settle", params, using)}
+    return {ending.fence for ending in endings if ending.fence.workflow_id in settled}
+
+
+def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:
+    match outcome:
+        case Completed(output):
+            return Status.SUCCESS, output, None
+        case Failed(error):
+            return Status.ERROR, None, error
+        case Cancelled(error):
+            return Status.CANCELLED, None, error
+        case Parked(error):
+            return PARKED, None, error
+    raise TypeError(f"{outcome!r} settles nothing")
+
+
+def _defer(fence: Fence, outcome: Deferred, using: str) -> set[Fence]:
+    params = {
+        "id": fence.workflow_id,
+        "token": fence.token,
+        "delay": f"{outcome.seconds:.6f} seconds",
+        "failures": outcome.failures,
+        "forgiven": outcome.forgiven,
+        "keeps_place": outcome.keeps_place,
+        "error": outcome.error,
+    }
+    return {fence} if database.fetch("defer", params, using) else set()

@@ -1,0 +1,127 @@
+"""One execution of one claimed run: admit, read, execute, and write how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django_durable.conf import settings
+from django_durable.core.declaration import WorkflowDeclaration
+from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Overtaken, Parked
+from django_durable.core.run import Run
+from django_durable.engine import payloads
+from django_durable.engine.context import Recorded, WorkflowContext, running_workflow
+from django_durable.engine.declared import workflows
+from django_durable.engine.outages import await_database, is_outage
+from django_durable.engine.recorder import Ended, Ending, Recorder
+from django_durable.engine.steps import call_step
+from django_durable.engine.transactions import depth
+from django_durable.exceptions import (
+    Cancel,
+    Fail,
+    NotSerializable,
+    PayloadTooLarge,
+    Snooze,
+    Superseded,
+    UnexpectedStep,
+    UnknownSerialization,
+    UnknownWorkflow,
+    WorkflowCancelled,
+    WorkflowParked,
+)
+from django_durable.instrument import instrument
+from django_durable.models import database
+
+SHORTEST_DEFERRAL = 5.0
+LONGEST_DEFERRAL = 600.0
+
+
+class Runner:
+    """Runs what a claim took; every write goes through `recorder`."""
+
+    def __init__(self, recorder: Recorder, using: str) -> None:
+        self.recorder = recorder
+        self.using = using
+
+    def run(self, run: Run, then: Ended = lambda held: None) -> Outcome:
+        """Execute `run` to its outcome and hand that to the recorder; raises nothing of the body's."""
+        with instrument("workflow", workflow=run.name, id=run.id, queue=run.queue) as facts:
+            outcome = facts["outcome"] = self._admit(run)
+        self.recorder.end(Ending(run.fence, outcome), then)
+        return outcome
+
+    def _admit(self, run: Run) -> Outcome:
+        if run.claims > settings().max_recovery_attempts + 1:
+            return Parked(payloads.encode_error(WorkflowParked(run.id)))
+        try:
+            declaration = workflows.get(run.name)
+            args, kwargs = payloads.decode_call(run.input, run.serialization)
+        except (UnknownWorkflow, UnknownSerialization) as not_here:
+            return self._leave_to_others(run, not_here)
+        except Exception as unreadable:
+            return Failed(payloads.encode_error(unreadable))
+        return self._execute(run, declaration, args, kwargs)
+
+    def _leave_to_others(self, run: Run, not_here: Exception) -> Outcome:
+        """Another worker may have the code; each deferral is a tenth of the run's age, so it is never hot."""
+        with instrument("workflow.unknown", workflow=run.name, id=run.id, problem=str(not_here)):
+            age = (run.started_at - run.created_at).total_seconds()
+        seconds = min(max(age / 10, SHORTEST_DEFERRAL), LONGEST_DEFERRAL)
+        return Deferred(seconds, forgiven=1, keeps_place=True, error=payloads.encode_error(not_here))
+
+    def _execute(
+        self, run: Run, declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Outcome:
+        context = WorkflowContext(
+            run, self._history(run), self.recorder, self.using, call_step, depth(self.using)
+        )
+        while True:
+            try:
+                return self._call(context, declaration, args, kwargs)
+            except BaseException as error:
+                if not is_outage(error, self.using):
+                    return self._outcome_of(error, run, declaration)
+            await_database(self.using)
+            context = WorkflowContext(
+                run, self._history(run, read=True), self.recorder, self.using, call_step, depth(self.using)
+            )
+
+    def _call(
+        self,
+        context: WorkflowContext,
+        declaration: WorkflowDeclaration,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Outcome:
+        with running_workflow(context):
+            value = declaration.function(*args, **kwargs)
+        if context.broken_by is not None:
+            raise context.broken_by
+        run = context.run
+        return Completed(payloads.encode(value, f"the result of workflow {run.name!r}", run.serialization))
+
+    def _outcome_of(self, error: BaseException, run: Run, declaration: WorkflowDeclaration) -> Outcome:
+        match error:
+            case Superseded():
+                return Overtaken()
+            case Snooze(delay=delay):
+                return Deferred(_seconds(delay), forgiven=1)
+            case Cancel(reason=reason):
+                return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, reason)))
+            case Fail() | UnexpectedStep() | NotSerializable() | PayloadTooLarge():
+                return Failed(payloads.encode_error(error))
+        failures = run.attempt + 1
+        if failures < run.max_attempts and declaration.retries.allows(error):
+            return Deferred(
+                declaration.retries.delay(failures, error), failures=1, error=payloads.encode_error(error)
+            )
+        return Failed(payloads.encode_error(error))
+
+    def _history(self, run: Run, *, read: bool = False) -> dict[int, Recorded]:
+        if not (run.has_history or read):
+            return {}
+        rows = database.fetch("read_steps", {"id": run.id}, self.using)
+        return {row[0]: Recorded(*row) for row in rows}
+
+
+def _seconds(delay: Any) -> float:
+    return float(delay.total_seconds() if hasattr(delay, "total_seconds") else delay)

@@ -1,0 +1,84 @@
+"""A step whose own writes and checkpoint commit together: its effects in this database happen exactly once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import connections, transaction
+
+from django_durable.engine import payloads
+from django_durable.engine.attempts import Attempted, Attempts, Body
+from django_durable.engine.context import StepContext, WorkflowContext, running_step
+from django_durable.engine.outages import await_database, is_conflict, is_outage
+from django_durable.engine.recorder import Checkpoint, write_checkpoints
+from django_durable.exceptions import ControlFlow, InsideTransaction, Superseded
+
+if TYPE_CHECKING:
+    from django_durable.core.declaration import StepDeclaration
+
+
+def depth(using: str) -> int:
+    """How many atomic blocks are open on this thread's connection."""
+    connection = connections[using]
+    return len(connection.atomic_blocks)
+
+
+def refuse_open_transaction(context: WorkflowContext, call: str) -> None:
+    """A checkpoint inside the body's own transaction would outlive its rollback."""
+    if depth(context.using) > context.atomic_depth:
+        raise InsideTransaction(call)
+
+
+class AtomicStep:
+    """One call of an atomic step; `run` returns once value and checkpoint are committed."""
+
+    def __init__(self, context: WorkflowContext, number: int, step: StepDeclaration, body: Body) -> None:
+        self.context = context
+        self.number = number
+        self.step = step
+        self.body = body
+        self.attempts = Attempts(step)
+
+    def run(self) -> tuple[Attempted, bool]:
+        """How the step ended, and whether its checkpoint is committed (a failure's is not)."""
+        while True:
+            try:
+                return self._commit(), True
+            except ControlFlow:
+                raise
+            except BaseException as error:
+                if is_outage(error, self.context.using):
+                    await_database(self.context.using)
+                elif not is_conflict(error):
+                    ended = self.attempts.failed(error)
+                    if ended is not None:
+                        return ended, False
+
+    def _commit(self) -> Attempted:
+        with transaction.atomic(using=self.context.using):
+            value = self._call()
+            ended = self.attempts.succeeded(value)
+            self._record(ended)
+        return ended
+
+    def _call(self) -> Any:
+        context = StepContext(self.context.run.id, self.number, self.step.name, self.attempts.number)
+        with running_step(context):
+            return self.body()
+
+    def _record(self, ended: Attempted) -> None:
+        run = self.context.run
+        output = payloads.encode(ended.value, f"the result of step {self.step.name!r}", run.serialization)
+        checkpoint = Checkpoint(
+            run.id,
+            run.token,
+            self.number,
+            self.step.name,
+            output,
+            None,
+            run.serialization,
+            attempts=ended.attempts,
+            seconds=ended.seconds,
+        )
+        if not write_checkpoints([checkpoint], self.context.using):
+            raise Superseded(run.fence)

@@ -1,0 +1,39 @@
+"""Where the tables live, what time it is there, and how a statement of sql/ is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connections, models, router
+
+from django_durable import sql
+from django_durable.conf import settings
+
+
+class Clock(models.Func):
+    """The database's clock at this moment; unlike `Now` it moves within a transaction."""
+
+    template = "clock_timestamp()"
+    output_field = models.DateTimeField()
+
+
+def alias() -> str:
+    """The one database alias that every read and write of the package uses."""
+    from django_durable.models.workflow import WorkflowStatus  # at call time: that module imports this one
+
+    return settings().database or router.db_for_write(WorkflowStatus)
+
+
+def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, ...]]:
+    """Run the statement `name` and return its rows."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(sql.load(name), params)
+        return cursor.fetchall() if cursor.description else []
+
+
+def change(name: str, params: Mapping[str, Any], using: str) -> int:
+    """Run the statement `name` and return how many rows it changed."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(sql.load(name), params)
+        return int(cursor.rowcount)

@@ -1,0 +1,79 @@
+"""The custom manager: it sends the claim's statements; django_durable.claim decides what to send."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db import models
+
+from django_durable.core.candidates import Candidate, Place
+from django_durable.core.budget import InFlight
+from django_durable.core.run import Run
+from django_durable.core.states import ACTIVE, FINAL
+from django_durable.models import database
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from django_durable.models.workflow import WorkflowStatus
+
+
+class WorkflowQuerySet(models.QuerySet["WorkflowStatus"]):
+    def active(self) -> Self:
+        return self.filter(status__in=sorted(ACTIVE))
+
+    def final(self) -> Self:
+        return self.filter(status__in=sorted(FINAL))
+
+
+class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: ignore[misc]
+    """Each method sends one statement of sql/ on the manager's database."""
+
+    def insert(self, params: Mapping[str, Any]) -> list[str]:
+        """Insert runs in the order given; returns the ids that were free."""
+        return self._column("enqueue", params)
+
+    def claim_head(self, queue: str, slots: int, mine: Mapping[str, Any]) -> list[Run]:
+        """Claim the head of a line that nothing can reorder; empty also where something can."""
+        return self._runs("claim_head", {"queue": queue, "slots": slots, **mine})
+
+    def read_window(self, params: Mapping[str, Any]) -> list[Candidate]:
+        """The next rows behind a place, some buckets left out."""
+        return [Candidate(*row) for row in self._rows("read_window", params)]
+
+    def walk_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Place]]:
+        """Groups behind the group `after`, each with the place of its first row."""
+        return [(group, Place(rank, line)) for group, rank, line in self._rows("walk_groups", params)]
+
+    def read_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Candidate]]:
+        """The next rows of some groups, each with the name of its group."""
+        return [(row[0], Candidate(*row[1:])) for row in self._rows("read_groups", params)]
+
+    def lock_planned(self, params: Mapping[str, Any]) -> list[str]:
+        return self._column("lock_planned", params)
+
+    def mark_claimed(self, params: Mapping[str, Any]) -> list[Run]:
+        """Take the planned rows that nobody else holds; returns the whole rows."""
+        return self._runs("mark_claimed", params)
+
+    def still_in_line(self, params: Mapping[str, Any]) -> list[str]:
+        return self._column("still_in_line", params)
+
+    def in_flight(self, queue: str, executor: UUID) -> list[InFlight]:
+        """What the queue has in flight, by partition and group."""
+        return [InFlight(*row) for row in self._rows("in_flight", {"queue": queue, "executor": executor})]
+
+    def queues_with_work(self, queues: Sequence[str], ready: Mapping[str, Any]) -> list[str]:
+        """Those of the queues that have a row which this process may start."""
+        return self._column("waiting_queues", {"queues": list(queues), **ready})
+
+    def _rows(self, statement: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return database.fetch(statement, params, using=self.db)
+
+    def _column(self, statement: str, params: Mapping[str, Any]) -> list[Any]:
+        return [value for (value,) in self._rows(statement, params)]
+
+    def _runs(self, statement: str, params: Mapping[str, Any]) -> list[Run]:
+        return [Run(*row) for row in self._rows(statement, params)]

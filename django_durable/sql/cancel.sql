@@ -1,0 +1,17 @@
+-- Cancel runs whose status allows it.
+--   rides on   durable_workflow_status_pkey
+--   locks      FOR NO KEY UPDATE in id order
+--   returns    the ids cancelled
+WITH chosen AS MATERIALIZED (
+    SELECT w.id
+    FROM durable_workflow_status AS w
+    WHERE w.id = ANY(%(ids)s::text[])
+    ORDER BY w.id
+    FOR NO KEY UPDATE
+)
+UPDATE durable_workflow_status AS w
+SET status = 'CANCELLED', error = %(error)s, completed_at = clock_timestamp(), claim_seq = NULL,
+    deduplication_id = NULL, delay_until = NULL, wake_at = NULL, wait_topic = NULL, {{give_up_claim}}, {{leave_line}}
+FROM chosen
+WHERE w.id = chosen.id AND w.status = ANY(%(sources)s::text[])
+RETURNING w.id

@@ -1,0 +1,8 @@
+-- Hold the limit rows of the keys a plan takes; a key that a peer holds waits for the next claim.
+--   rides on   durable_limit_pkey
+--   locks      FOR NO KEY UPDATE SKIP LOCKED
+--   returns    the keys now held
+SELECT l.key
+FROM durable_limit AS l
+WHERE l.key = ANY(%(keys)s::text[])
+FOR NO KEY UPDATE SKIP LOCKED

@@ -1,0 +1,28 @@
+-- Record checkpoints of many runs, each guarded by the token of its own claim.
+--   rides on   durable_workflow_status_pkey, durable_step_output_pkey
+--   locks      the runs' rows FOR NO KEY UPDATE in id order, so that no takeover comes between check and commit
+--   returns    workflow_id, step of each checkpoint whose run is still owned; one that is missing was superseded
+WITH owned AS MATERIALIZED (
+    SELECT w.id, w.claim_token
+    FROM durable_workflow_status AS w
+    WHERE w.id = ANY(%(ids)s::text[])
+    ORDER BY w.id
+    FOR NO KEY UPDATE
+), given AS MATERIALIZED (
+    SELECT s.*
+    FROM unnest(
+        %(ids)s::text[], %(tokens)s::uuid[], %(steps)s::int[], %(names)s::text[], %(outputs)s::text[],
+        %(errors)s::text[], %(serializations)s::text[], %(children)s::text[], %(attempts)s::int[],
+        %(seconds)s::float8[]
+    ) AS s (workflow_id, token, step, name, output, error, serialization, child, attempts, seconds)
+    JOIN owned ON owned.id = s.workflow_id AND owned.claim_token = s.token
+), written AS (
+    INSERT INTO durable_step_output (
+        workflow_id, step, name, output, error, serialization, child, attempts, started_at, completed_at
+    )
+    SELECT given.workflow_id, given.step, given.name, given.output, given.error, given.serialization, given.child,
+        given.attempts, clock_timestamp() - given.seconds * interval '1 second', clock_timestamp()
+    FROM given
+    ON CONFLICT (workflow_id, step) DO NOTHING
+)
+SELECT given.workflow_id, given.step FROM given
