@@ -1,0 +1,57 @@
+"""What a decorator says about a function: the data, without the machinery."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django_durable.core.identifiers import check_identifier
+from django_durable.core.options import Options
+from django_durable.core.retries import RetryPolicy
+from django_durable.exceptions import InvalidOption
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDeclaration:
+    """`timeout` is seconds for each attempt."""
+
+    name: str
+    function: Callable[..., Any]
+    atomic: bool = False
+    retries: RetryPolicy
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        check_identifier("step name", self.name)
+        if self.timeout is not None and not self.timeout > 0:
+            raise InvalidOption(f"the timeout of step {self.name!r} must be above 0 s; it is {self.timeout!r}")
+
+    @property
+    def wants_idempotency_key(self) -> bool:
+        parameter = inspect.signature(self.function).parameters.get("idempotency_key")
+        return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowDeclaration:
+    """A workflow function with its defaults; `origin` tells two functions of one name apart."""
+
+    name: str
+    function: Callable[..., Any]
+    origin: str
+    aliases: tuple[str, ...] = ()
+    options: Options
+    retries: RetryPolicy
+
+    def __post_init__(self) -> None:
+        for name in (self.name, *self.aliases):
+            check_identifier("workflow name", name)
+
+    def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise TypeError now, in the caller, rather than in a worker later."""
+        try:
+            inspect.signature(self.function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"workflow {self.name!r} cannot be called so: {error}") from None

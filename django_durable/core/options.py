@@ -1,0 +1,123 @@
+"""What a caller may say about one enqueue; every value is checked when it is said."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from django_durable.core.identifiers import check_identifier, check_priority
+from django_durable.exceptions import InvalidOption
+
+LONGEST = timedelta(days=36_525)  # a century: PostgreSQL can still add it to any instant it can store
+CHOICES = {"on_conflict": ("return_existing", "reject"), "on_duplicate": ("reject", "return_existing")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Options of one enqueue; None means: as the workflow function or the queue has it."""
+
+    id: str | None = None
+    queue: str | None = None
+    priority: int | None = None
+    partition_key: str | None = None
+    limit_key: str | None = None
+    deduplication_id: str | None = None
+    delay: timedelta | float | None = None
+    run_at: datetime | None = None
+    expires_in: timedelta | float | None = None
+    expires_at: datetime | None = None
+    timeout: timedelta | float | None = None
+    deadline: datetime | None = None
+    max_attempts: int | None = None
+    app_version: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    on_conflict: Literal["return_existing", "reject"] = "return_existing"
+    on_duplicate: Literal["reject", "return_existing"] = "reject"
+
+    def __post_init__(self) -> None:
+        self._check_texts()
+        if self.priority is not None:
+            check_priority(self.priority)
+        for name in ("delay", "expires_in", "timeout"):
+            object.__setattr__(self, name, _duration(name, getattr(self, name)))
+        for name in ("run_at", "expires_at", "deadline"):
+            object.__setattr__(self, name, _instant(name, getattr(self, name)))
+        self._check_pairs()
+        self._check_choices()
+        _check_attributes(self.attributes)
+
+    def changed(self, **given: Any) -> Options:
+        """A copy with these options; an unknown name is refused with the nearest known one."""
+        for name in given:
+            if name not in NAMES:
+                raise InvalidOption(f"unknown option {name!r}{_suggestion(name)}")
+        return replace(self, **given)
+
+    def _check_texts(self) -> None:
+        kinds = {"id": "workflow id", "queue": "queue name", "app_version": "app version"}
+        for name in ("id", "queue", "partition_key", "limit_key", "deduplication_id", "app_version"):
+            check_identifier(kinds.get(name, name), getattr(self, name), optional=True)
+
+    def _check_pairs(self) -> None:
+        for one, other in (("delay", "run_at"), ("expires_in", "expires_at")):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise InvalidOption(f"{one} and {other} say the same thing twice; give one of them")
+
+    def _check_choices(self) -> None:
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InvalidOption(f"{name} must be one of {allowed}; it is {getattr(self, name)!r}")
+        attempts = self.max_attempts
+        if attempts is not None and (type(attempts) is not int or not 1 <= attempts <= 1_000_000):
+            raise InvalidOption(f"max_attempts must be a whole number from 1 to 1000000; it is {attempts!r}")
+
+
+NAMES = tuple(f.name for f in fields(Options))
+
+
+def _suggestion(name: str) -> str:
+    close = difflib.get_close_matches(name, NAMES, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known options: {', '.join(NAMES)}"
+
+
+def _duration(name: str, value: timedelta | float | None) -> timedelta | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, timedelta | int | float):
+        raise InvalidOption(f"{name} must be a timedelta or a number of seconds; it is {value!r}")
+    try:
+        length = value if isinstance(value, timedelta) else timedelta(seconds=value)
+    except (OverflowError, ValueError):
+        raise InvalidOption(f"{name} must be a finite length of time; it is {value!r}") from None
+    if not timedelta(0) <= length <= LONGEST:
+        raise InvalidOption(f"{name} must lie between 0 and {LONGEST.days} days; it is {value!r}")
+    return length
+
+
+def _instant(name: str, value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidOption(f"{name} must be a datetime; it is {value!r}")
+    if value.utcoffset() is None:
+        raise InvalidOption(f"{name} must be an aware datetime, so that it names one instant; {value!r} is naive")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidOption(f"{name} is out of range: {value!r}") from None
+
+
+def _check_attributes(attributes: object) -> None:
+    if not isinstance(attributes, Mapping) or not all(isinstance(key, str) for key in attributes):
+        raise InvalidOption(f"attributes must be a dict with text keys; they are {attributes!r}")
+    try:
+        text = json.dumps(dict(attributes), allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidOption(f"attributes must be plain JSON values: {error}") from None
+    if "\\u0000" in text:
+        raise InvalidOption("attributes hold a NUL character, which PostgreSQL cannot store in JSON")

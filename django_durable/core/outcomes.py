@@ -1,0 +1,46 @@
+"""How one execution of a run can end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The body asked for it; a cancel from outside settles the row itself."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Goes to DELAYED: a retry (one failure), a snooze, or code that is not here (neither counts)."""
+
+    seconds: float
+    failures: int = 0
+    forgiven: int = 0
+    keeps_place: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """Superseded: there is nothing to write, and nothing may be written."""
+
+
+Outcome = Completed | Failed | Cancelled | Parked | Deferred | Overtaken
