@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 
 from shop.models import (
@@ -17,8 +20,14 @@ from shop.models import (
     StockMovement,
 )
 
+if TYPE_CHECKING:
+    Admin = admin.ModelAdmin[Model]
+    Lines = admin.TabularInline[OrderLine, Order]
+else:
+    Admin, Lines = admin.ModelAdmin, admin.TabularInline
 
-class ReadOnly(admin.ModelAdmin):
+
+class ReadOnly(Admin):
     """What only workflows write."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -32,21 +41,21 @@ class ReadOnly(admin.ModelAdmin):
 
 
 @admin.register(Product)
-class ProductAdmin(admin.ModelAdmin):
+class ProductAdmin(Admin):
     list_display = ["code", "name", "city", "country", "price", "window"]
     list_filter = [("window", admin.EmptyFieldListFilter), ("iata", admin.EmptyFieldListFilter)]
     search_fields = ["=sku", "=iata", "name", "city"]
     show_full_result_count = False
 
 
-class OrderLineInline(admin.TabularInline):
+class OrderLineInline(Lines):
     model = OrderLine
     extra = 0
     raw_id_fields = ["product"]
 
 
 @admin.register(Order)
-class OrderAdmin(admin.ModelAdmin):
+class OrderAdmin(Admin):
     list_display = ["number", "email", "card", "state", "total", "created_at"]
     list_filter = ["state", "card"]
     search_fields = ["=id", "email"]
@@ -54,7 +63,7 @@ class OrderAdmin(admin.ModelAdmin):
 
 
 @admin.register(Stock)
-class StockAdmin(admin.ModelAdmin):
+class StockAdmin(Admin):
     list_display = ["product", "on_hand"]
     list_select_related = ["product"]
     raw_id_fields = ["product"]

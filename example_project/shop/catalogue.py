@@ -48,7 +48,7 @@ def release() -> str:
 @cache
 def rows() -> tuple[Row, ...]:
     """Every line of the file, in its order."""
-    with files(SOURCE).joinpath("airports.csv").open(encoding="utf-8", newline="") as file:
+    with files(SOURCE).joinpath("airports.csv").open(encoding="utf-8") as file:
         return tuple(_row(line) for line in csv.DictReader(file))
 
 

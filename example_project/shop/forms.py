@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 
 from shop.models import Order
@@ -19,6 +17,3 @@ class BuyForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "email", "placeholder": "you@example.com"}),
     )
     card = forms.ChoiceField(label="Test card", choices=Order.Card.choices, initial=Order.Card.WORKS)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, label_suffix="", **kwargs)

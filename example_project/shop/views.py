@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -26,7 +28,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def product(request: HttpRequest, sku: str) -> HttpResponse:
     """One print, and the till."""
     chosen = get_object_or_404(Product.objects.select_related("stock"), sku=sku)
-    form = BuyForm(request.POST or None)
+    form = BuyForm(request.POST or None, label_suffix="")
     if request.method == "POST" and form.is_valid():
         asked = form.cleaned_data
         return redirect(counter.place_order(asked["email"], asked["card"], [(chosen, asked["quantity"])]))
@@ -85,5 +87,5 @@ def import_progress(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse(progress.of_import(get_object_or_404(CatalogueImport, pk=pk)))
 
 
-def _page(request: HttpRequest, listed: QuerySet, size: int) -> Page:
+def _page(request: HttpRequest, listed: QuerySet[Any], size: int) -> Page[Any]:
     return Paginator(listed, size).get_page(request.GET.get("page"))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -19,7 +20,7 @@ class DatabaseClient(client.DatabaseClient):
 
     connection: DatabaseWrapper
 
-    def runshell(self, parameters: list[str]) -> None:
+    def runshell(self, parameters: Iterable[str]) -> None:
         self.connection.locate()
         super().runshell(parameters)
 

@@ -22,7 +22,7 @@ SHOWN = 5  # problems of one kind that are printed in full
 
 
 def say_setting(bar: Bar, admin: str) -> None:
-    major, minor = divmod(connection.pg_version, 10000)
+    major, minor = connection.get_database_version()
     where = "DATABASE_URL" if settings.DATABASE_URL else _short(settings.DEVDB_ROOT)
     bar.say("Windsock, prints of airports: durable workflows under fire\n")
     _say(bar, "database", f"PostgreSQL {major}.{minor}, {where}")

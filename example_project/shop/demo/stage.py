@@ -24,7 +24,7 @@ def admin() -> str:
         return f"user {ADMIN}, as you left it"
     if not settings.DEBUG:
         return "none made, since DEBUG is off: see createsuperuser"
-    users.create_superuser(ADMIN, "admin@example.com", ADMIN)  # type: ignore[attr-defined]
+    users.create_superuser(ADMIN, "admin@example.com", ADMIN)
     return f"user {ADMIN}, password {ADMIN} (just made; for development only)"
 
 

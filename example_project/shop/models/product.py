@@ -30,7 +30,7 @@ class Product(models.Model):
     sku = models.CharField("article number", max_length=8, unique=True, help_text="The airport's ICAO code.")
     iata = models.CharField("IATA code", max_length=3, blank=True)
     has_iata = models.GeneratedField(
-        expression=~Q(iata=""),
+        expression=models.ExpressionWrapper(~Q(iata=""), models.BooleanField()),
         output_field=models.BooleanField(),
         db_persist=True,
         verbose_name="has IATA code",

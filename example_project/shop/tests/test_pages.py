@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 
-from django.http import HttpResponse
+from django.http import HttpResponseBase
 from django.test import TestCase
 
 from django_durable.models import WorkflowStatus
 from shop import counter
-from shop.models import CatalogueImport, Order
+from shop.models import CatalogueImport, Order, Product
 from shop.tests.shelves import order_of, window
 
 
 class ShopTests(TestCase):
+    heathrow: Product
+
     @classmethod
     def setUpTestData(cls) -> None:
         cls.heathrow = window()[0]
 
-    def buy(self, **changes: object) -> HttpResponse:
+    def buy(self, **changes: object) -> HttpResponseBase:
         form = {"quantity": 2, "email": "ada@example.com", "card": "works", **changes}
         return self.client.post(self.heathrow.get_absolute_url(), form)
 

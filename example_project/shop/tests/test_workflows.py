@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.core import mail
 from django.db.models import Sum
 from django.test import TestCase, override_settings
@@ -15,6 +17,7 @@ from shop.workflows import fulfil, import_catalogue
 @override_settings(SHOP_GATEWAY_SECONDS=0)
 class FulfilTests(TestCase):
     databases = {"default", "outside"}
+    heathrow: Product
 
     @classmethod
     def setUpTestData(cls) -> None:
@@ -83,7 +86,7 @@ class ImportTests(TestCase):
         Product.objects.filter(sku=rows[0].sku).update(price=99, name="old")
         shelving.shelve(rows)
         product = Product.objects.get(sku=rows[0].sku)
-        assert (product.price, product.name) == (99, rows[0].name)
+        assert (product.price, product.name) == (Decimal(99), rows[0].name)
 
     def test_another_release_of_the_file_is_refused(self) -> None:
         catalogue_import = CatalogueImport.objects.create(version="19991231", rows_total=10)
