@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django_durable.core.fence import Fence
@@ -25,7 +25,7 @@ class Run(NamedTuple):
     started_at: datetime
     deadline: datetime | None
     parent: str | None
-    headers: dict[str, Any]
+    headers: str  # JSON
     rank: int
     seq: int
     has_history: bool

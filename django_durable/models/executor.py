@@ -44,7 +44,7 @@ class Executor(models.Model):
 
     class Meta:
         db_table = "durable_executor"
-        indexes = [models.Index("lease_expires_at", name="durable_lease")]
+        indexes = [models.Index(fields=["lease_expires_at"], name="durable_lease")]
 
     def __str__(self) -> str:
         return f"{self.hostname}:{self.pid}"

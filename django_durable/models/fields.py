@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
+if TYPE_CHECKING:
+    IntegerColumn = models.Field[int | None, int | None]
+else:
+    IntegerColumn = models.Field  # not subscriptable at run time
 
-class Xid8Field(models.Field[int | None, int | None]):
+
+class Xid8Field(IntegerColumn):
     """A 64-bit transaction id (`xid8`): never wraps, compares by age."""
 
     description = "Transaction id"
@@ -20,3 +25,14 @@ class Xid8Field(models.Field[int | None, int | None]):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> int | None:
         return None if value is None else int(value)
+
+
+class Joined(models.Func):
+    """Texts put behind each other; null if one is."""
+
+    template = "(%(expressions)s)"
+    arg_joiner = " || "
+    output_field = models.TextField()
+
+    def __init__(self, prefix: str, column: str) -> None:
+        super().__init__(models.Value(prefix, output_field=models.TextField()), models.F(column))

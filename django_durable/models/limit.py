@@ -67,7 +67,7 @@ class RateStart(models.Model):
 
     class Meta:
         db_table = "durable_rate_start"
-        indexes = [models.Index("bucket", "started_at", name="durable_rate_window")]
+        indexes = [models.Index(fields=["bucket", "started_at"], name="durable_rate_window")]
 
     def __str__(self) -> str:
         return f"{self.bucket} {self.started_at}"

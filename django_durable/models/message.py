@@ -25,12 +25,11 @@ class Message(models.Model):
     class Meta:
         db_table = "durable_message"
         indexes = [
-            models.Index("workflow", "topic", "id", name="durable_mailbox"),
+            models.Index(fields=["workflow", "topic", "id"], name="durable_mailbox"),
         ]
         constraints = [
             models.UniqueConstraint(
-                "workflow",
-                "idempotency_key",
+                fields=["workflow", "idempotency_key"],
                 condition=Q(idempotency_key__isnull=False),
                 name="durable_message_once",
             ),

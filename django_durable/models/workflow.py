@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 
 from django_durable.core.states import ACTIVE, FINAL, LABELS, Status
 from django_durable.models.executor import Executor
-from django_durable.models.fields import Xid8Field
+from django_durable.models.fields import Joined, Xid8Field
 from django_durable.models.workflow_manager import WorkflowManager
 
 ONLY_WHILE_QUEUED = ("line", "group_line", "enqueued_xid", "arrival")
@@ -48,16 +49,10 @@ class WorkflowStatus(models.Model):
     partition_key = models.TextField(null=True)
     limit_key = models.TextField(null=True)
     group_key = models.GeneratedField(
-        expression=models.Case(
-            models.When(
-                partition_key__isnull=False,
-                then=models.functions.Concat(models.Value("p:"), models.F("partition_key")),
-            ),
-            models.When(
-                limit_key__isnull=False,
-                then=models.functions.Concat(models.Value("k:"), models.F("limit_key")),
-            ),
-            default=models.Value(""),
+        expression=Coalesce(
+            Joined("p:", "partition_key"),
+            Joined("k:", "limit_key"),
+            models.Value("", output_field=models.TextField()),
         ),
         output_field=models.TextField(),
         db_persist=True,
@@ -116,58 +111,50 @@ class WorkflowStatus(models.Model):
         verbose_name_plural = "workflows"
         indexes = [
             models.Index(
-                "queue",
-                "rank",
-                "line",
+                fields=["queue", "rank", "line"],
                 include=["id", "partition_key", "limit_key", "app_version", "expires_at"],
                 condition=Q(line__isnull=False),
                 name="durable_line",
             ),
             models.Index(
-                "queue",
-                "group_key",
-                "rank",
-                "group_line",
+                fields=["queue", "group_key", "rank", "group_line"],
                 include=["id", "partition_key", "limit_key", "app_version", "expires_at"],
                 condition=Q(group_line__isnull=False),
                 name="durable_group_line",
             ),
-            models.Index("enqueued_xid", condition=Q(enqueued_xid__isnull=False), name="durable_tail"),
+            models.Index(fields=["enqueued_xid"], condition=Q(enqueued_xid__isnull=False), name="durable_tail"),
             models.Index(
-                "queue",
-                "claim_seq",
+                fields=["queue", "claim_seq"],
                 include=["partition_key", "limit_key", "group_key", "executor", "status"],
                 condition=Q(claim_seq__isnull=False),
                 name="durable_in_flight",
             ),
             models.Index(
-                "limit_key",
-                "claim_seq",
+                fields=["limit_key", "claim_seq"],
                 include=["queue", "status"],
                 condition=Q(limit_key__isnull=False, claim_seq__isnull=False),
                 name="durable_limit_in_flight",
             ),
-            models.Index("executor", condition=Q(executor__isnull=False), name="durable_owned"),
-            models.Index("delay_until", condition=Q(status=Status.DELAYED), name="durable_due"),
-            models.Index("queue", "wake_at", condition=Q(status=Status.WAITING), name="durable_wake"),
+            models.Index(fields=["executor"], condition=Q(executor__isnull=False), name="durable_owned"),
+            models.Index(fields=["delay_until"], condition=Q(status=Status.DELAYED), name="durable_due"),
+            models.Index(fields=["queue", "wake_at"], condition=Q(status=Status.WAITING), name="durable_wake"),
             models.Index(
-                "deadline",
+                fields=["deadline"],
                 condition=Q(deadline__isnull=False, status__in=sorted(ACTIVE)),
                 name="durable_deadline",
             ),
             models.Index(
-                "expires_at",
+                fields=["expires_at"],
                 condition=Q(expires_at__isnull=False, status__in=[Status.DELAYED, Status.ENQUEUED]),
                 name="durable_expiry",
             ),
-            models.Index("completed_at", condition=Q(completed_at__isnull=False), name="durable_settled"),
-            models.Index("parent", condition=Q(parent__isnull=False), name="durable_children"),
+            models.Index(fields=["completed_at"], condition=Q(completed_at__isnull=False), name="durable_settled"),
+            models.Index(fields=["parent"], condition=Q(parent__isnull=False), name="durable_children"),
             models.Index(models.F("created_at").desc(), models.F("id").desc(), name="durable_newest"),
         ]
         constraints = [
             models.UniqueConstraint(
-                "queue",
-                "deduplication_id",
+                fields=["queue", "deduplication_id"],
                 condition=Q(deduplication_id__isnull=False),
                 name="durable_deduplication",
             ),
