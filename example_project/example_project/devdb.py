@@ -205,6 +205,8 @@ def keep(root: Path, delete: bool) -> None:
         fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
+    if os.fork():  # whoever appoints the keeper waits until it has its lock, and has no child to bury later
+        os._exit(0)
     users = os.open(root / "users.lock", os.O_RDWR)
     while True:
         fcntl.flock(users, fcntl.LOCK_EX)
@@ -364,8 +366,6 @@ def _output(args: list[str | Path], **kwargs: Any) -> str:
 
 def main(command: str, root: str, *args: str) -> None:
     if command == "keep":
-        if os.fork():  # the caller waits for this process only: the keeper is no child of its
-            os._exit(0)
         keep(Path(root), "--delete" in args)
     elif command == "url":
         print(url(root))
