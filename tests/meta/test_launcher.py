@@ -119,7 +119,7 @@ def test_a_read_only_folder_is_named_with_the_way_out(tmp_path, monkeypatch):
     def refuse(*args: object, **kwargs: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(devdb.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.raises(devdb.DevDBError, match=r"Read-only file system.*DATABASE_URL"):
         devdb.url(tmp_path)
 

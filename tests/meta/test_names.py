@@ -31,9 +31,10 @@ def unsorted_exports(text: str) -> list[str]:
 
 def _exports(tree: ast.Module) -> list[str]:
     for node in tree.body:
-        targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
-        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
-            return list(ast.literal_eval(node.value))
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if "__all__" in map(ast.unparse, targets):
+                return list(ast.literal_eval(node.value))
     return []
 
 

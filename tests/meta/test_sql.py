@@ -48,7 +48,7 @@ def _docstrings(tree: ast.Module) -> set[ast.AST]:
 
 
 def _called(call: ast.Call) -> str:
-    return getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+    return str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
 
 
 def mute_statements(root: Path) -> list[str]:

@@ -31,7 +31,7 @@ def _sleeps(module: Module) -> Iterator[int]:
 
 def _imported(tree: ast.Module) -> dict[str, str]:
     """What each imported name stands for."""
-    names = {}
+    names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""

@@ -22,7 +22,7 @@ def lost_on_the_way(root: Path, wheel: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    build: list[str | Path] = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
