@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
 
 WORKFLOW_MODULES = ("workflows", "tasks")
@@ -15,4 +16,7 @@ class DurableConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django_durable.engine.queues import keep_queues  # needs the models, which are loaded by now
+
         autodiscover_modules(*WORKFLOW_MODULES)
+        post_migrate.connect(keep_queues, sender=self, dispatch_uid="django_durable.queues")
