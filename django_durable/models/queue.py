@@ -49,7 +49,9 @@ class Queue(models.Model):
     concurrency = _at_least_one("concurrency", "Workflows in flight over all workers.")
     worker_concurrency = _at_least_one("worker concurrency", "Workflows in flight in one worker process.")
     rate_limit = _at_least_one("rate limit", "Starts over all workers within one rate period.")
-    rate_period = models.DurationField(null=True, blank=True, help_text="The sliding window of the rate limit.")
+    rate_period = models.DurationField(
+        null=True, blank=True, help_text="The sliding window of the rate limit."
+    )
     partition_concurrency = _at_least_one("partition concurrency", "In flight for each partition key.")
     partition_worker_concurrency = _at_least_one(
         "partition worker concurrency", "In flight for each partition key in one worker process."
@@ -73,6 +75,7 @@ class Queue(models.Model):
     class Meta:
         db_table = "durable_queue"
         ordering = ["name"]
+        permissions = [("pause_queue", "Can pause queues and let them go on")]
 
     def __str__(self) -> str:
         return self.name
@@ -133,7 +136,9 @@ class Queue(models.Model):
         rates = (self.rate_limit, self.rate_period, self.partition_rate_limit, self.partition_rate_period)
         if any(not part for part in rates):
             return {}
-        assert self.rate_limit and self.rate_period and self.partition_rate_limit and self.partition_rate_period
+        assert (
+            self.rate_limit and self.rate_period and self.partition_rate_limit and self.partition_rate_period
+        )
         if self.partition_rate_limit / self.partition_rate_period.total_seconds() <= (
             self.rate_limit / self.rate_period.total_seconds()
         ):

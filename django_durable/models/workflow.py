@@ -66,7 +66,12 @@ class WorkflowStatus(models.Model):
     claims = models.IntegerField(default=0, db_comment="Dispatches since the last reset")
     claim_token = models.UUIDField(null=True, editable=False)
     executor = models.ForeignKey(
-        Executor, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="runs"
+        Executor,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="runs",
     )
     claim_seq = models.BigIntegerField(
         null=True, editable=False, db_comment="Order of claims; null unless PENDING or WAITING"
@@ -109,6 +114,13 @@ class WorkflowStatus(models.Model):
         db_table = "durable_workflow_status"
         verbose_name = "workflow"
         verbose_name_plural = "workflows"
+        default_permissions = ("view", "delete")  # nobody adds or edits a run: the engine does
+        permissions = [
+            ("cancel_workflow", "Can cancel workflows"),
+            ("resume_workflow", "Can resume cancelled and parked workflows"),
+            ("retry_workflow", "Can retry failed workflows"),
+            ("view_payload", "Can see what goes into workflows and comes out of them"),
+        ]
         indexes = [
             models.Index(
                 fields=["queue", "rank", "line"],
@@ -122,7 +134,9 @@ class WorkflowStatus(models.Model):
                 condition=Q(group_line__isnull=False),
                 name="durable_group_line",
             ),
-            models.Index(fields=["enqueued_xid"], condition=Q(enqueued_xid__isnull=False), name="durable_tail"),
+            models.Index(
+                fields=["enqueued_xid"], condition=Q(enqueued_xid__isnull=False), name="durable_tail"
+            ),
             models.Index(
                 fields=["queue", "claim_seq"],
                 include=["partition_key", "limit_key", "group_key", "executor", "status"],
@@ -137,7 +151,9 @@ class WorkflowStatus(models.Model):
             ),
             models.Index(fields=["executor"], condition=Q(executor__isnull=False), name="durable_owned"),
             models.Index(fields=["delay_until"], condition=Q(status=Status.DELAYED), name="durable_due"),
-            models.Index(fields=["queue", "wake_at"], condition=Q(status=Status.WAITING), name="durable_wake"),
+            models.Index(
+                fields=["queue", "wake_at"], condition=Q(status=Status.WAITING), name="durable_wake"
+            ),
             models.Index(
                 fields=["deadline"],
                 condition=Q(deadline__isnull=False, status__in=sorted(ACTIVE)),
@@ -148,7 +164,9 @@ class WorkflowStatus(models.Model):
                 condition=Q(expires_at__isnull=False, status__in=[Status.DELAYED, Status.ENQUEUED]),
                 name="durable_expiry",
             ),
-            models.Index(fields=["completed_at"], condition=Q(completed_at__isnull=False), name="durable_settled"),
+            models.Index(
+                fields=["completed_at"], condition=Q(completed_at__isnull=False), name="durable_settled"
+            ),
             models.Index(fields=["parent"], condition=Q(parent__isnull=False), name="durable_children"),
             models.Index(models.F("created_at").desc(), models.F("id").desc(), name="durable_newest"),
         ]
