@@ -12,7 +12,7 @@ from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 
-CURSOR_MODES = ("auto", "always", "never")
+CHOICES = {"cursors": ("auto", "always", "never"), "tail": ("snapshot", "sequence")}
 HEARTBEATS_PER_LEASE = 3
 
 
@@ -29,6 +29,7 @@ class Settings:
     poll_interval: float = 1.0
     notify: bool = True
     cursors: str = "auto"
+    tail: str = "snapshot"
     full_discovery_interval: float = 10.0
     max_recovery_attempts: int = 100
     retention: Mapping[str, float | None] = field(default_factory=dict)
@@ -61,9 +62,11 @@ class Settings:
         ]
 
     def _bad_choices(self) -> list[str]:
-        problems = []
-        if self.cursors not in CURSOR_MODES:
-            problems.append(f"DURABLE['CURSORS'] must be one of {CURSOR_MODES}; it is {self.cursors!r}")
+        problems = [
+            f"DURABLE['{name.upper()}'] must be one of {allowed}; it is {getattr(self, name)!r}"
+            for name, allowed in CHOICES.items()
+            if getattr(self, name) not in allowed
+        ]
         for name in ("max_payload", "max_recovery_attempts"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:

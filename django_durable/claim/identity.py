@@ -23,7 +23,9 @@ class Identity:
         version = settings().app_version
         if version is None:
             return cls(executor)
-        newest = AppVersion.objects.using(using).order_by("-promoted_at").values_list("name", flat=True).first()
+        newest = (
+            AppVersion.objects.using(using).order_by("-promoted_at").values_list("name", flat=True).first()
+        )
         return cls(executor, version, newest in (None, version))
 
     @property

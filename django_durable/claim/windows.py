@@ -26,13 +26,16 @@ class LineReader:
         self._walk_ended = False
         self._groups = GROUPS_A_STEP
 
+    def begin(self, planner: Planner) -> None:
+        """Nothing is known before the first window."""
+
     def next_window(self, planner: Planner) -> tuple[list[Candidate], bool]:
         """The rows behind the planner's cursor, and whether the line ended with them."""
         self._windows += 1
-        place = planner.cursor
+        rank, line = planner.cursor
         size = planner.window
         rows = self.runs.read_window(
-            {**self.params, "rank": place.rank, "line": place.line, "size": size, **left_out(planner)}
+            {**self.params, "rank": rank, "line": line, "size": size, **left_out(planner)}
         )
         return rows, len(rows) < size
 
@@ -72,7 +75,7 @@ def left_out(planner: Planner) -> dict[str, list[str]]:
 def _columns(seeks: Sequence[Seek]) -> dict[str, list[Any]]:
     return {
         "groups": [seek.group for seek in seeks],
-        "ranks": [seek.after.rank for seek in seeks],
-        "lines": [seek.after.line for seek in seeks],
+        "ranks": [seek.after[0] for seek in seeks],
+        "lines": [seek.after[1] for seek in seeks],
         "limits": [seek.limit for seek in seeks],
     }

@@ -31,7 +31,11 @@ class EventHistory(models.Model):
 
     pk = models.CompositePrimaryKey("workflow_id", "key", "step")
     workflow = models.ForeignKey(
-        WorkflowStatus, on_delete=models.CASCADE, db_constraint=False, db_index=False, related_name="event_history"
+        WorkflowStatus,
+        on_delete=models.CASCADE,
+        db_constraint=False,
+        db_index=False,
+        related_name="event_history",
     )
     key = models.TextField()
     step = models.IntegerField()

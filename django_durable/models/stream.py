@@ -12,7 +12,11 @@ class StreamEntry(models.Model):
 
     pk = models.CompositePrimaryKey("workflow_id", "key", "position")
     workflow = models.ForeignKey(
-        WorkflowStatus, on_delete=models.CASCADE, db_constraint=False, db_index=False, related_name="stream_entries"
+        WorkflowStatus,
+        on_delete=models.CASCADE,
+        db_constraint=False,
+        db_index=False,
+        related_name="stream_entries",
     )
     key = models.TextField()
     position = models.BigIntegerField()

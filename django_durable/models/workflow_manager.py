@@ -45,11 +45,15 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
 
     def walk_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Place]]:
         """Groups behind the group `after`, each with the place of its first row."""
-        return [(group, Place(rank, line)) for group, rank, line in self._rows("walk_groups", params)]
+        return [(group, (rank, line)) for group, rank, line in self._rows("walk_groups", params)]
 
     def read_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Candidate]]:
         """The next rows of some groups, each with the name of its group."""
         return [(row[0], Candidate(*row[1:])) for row in self._rows("read_groups", params)]
+
+    def read_floors(self, statement: str, params: Mapping[str, Any]) -> list[tuple[int, Candidate]]:
+        """The next rows behind some floors, each with the number of its floor, from 1."""
+        return [(row[0], Candidate(*row[1:])) for row in self._rows(statement, params)]
 
     def lock_planned(self, params: Mapping[str, Any]) -> list[str]:
         return self._column("lock_planned", params)

@@ -1,0 +1,147 @@
+"""The positions of one process in the lines of one database: when to trust them, and when to read all again.
+
+While any transaction holds the xmin horizon, claimed rows stay in the indexes of the line, and a claim that
+reads from the head walks them all. Positions let it not walk. They are kept for a queue from the moment a read
+of it cost more than a few milliseconds (CURSORS "auto"), or always, or never.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+
+from django.db import connections
+
+from django_durable.claim.tail import TAILS, Tail
+from django_durable.conf import settings
+from django_durable.core.budget import QueueLimits
+from django_durable.core.positions import WHOLE_LINE, Arrival, Positions
+from django_durable.instrument import instrument
+from django_durable.models import Limit, database
+
+COSTLY = 0.003  # seconds of reading from which on positions pay for their upkeep
+MOST_PLACES = 20_000  # groups and ranks of one queue; beyond, a plan from positions costs more than windows
+SLOW_READS = 3  # in a row: one alone may be the machine's
+REFUSAL = 60.0  # seconds after which positions may be tried again where they did not pay
+JITTER = 0.25  # downwards only: the interval stays a bound, and a fleet does not read in step
+
+
+class Cursors:
+    """One claimer's; nothing here outlives its connection."""
+
+    def __init__(self, using: str) -> None:
+        self.using = using
+        self.tail: Tail = TAILS[settings().tail](using)
+        self._positions: dict[str, Positions] = {}
+        self._due: dict[str, float] = {}
+        self._engagement = Engagement()
+        self._connection: object = None
+
+    def engages(self, queue: str) -> bool:
+        """Whether to read this queue behind positions; never inside a caller's transaction, whose rows no tail sees."""
+        return not connections[self.using].in_atomic_block and self._engagement.includes(queue)
+
+    def knows(self, queue: str) -> bool:
+        return queue in self._positions
+
+    def note_cold(self, queue: str, seconds: float) -> None:
+        """Note what a read from the head cost."""
+        self._engagement.note_cold(queue, seconds)
+
+    def note_warm(self, queue: str, seconds: float) -> None:
+        """Note what a read behind positions cost."""
+        if self._engagement.note_warm(queue, seconds):
+            self.forget(queue)
+
+    def look(self) -> set[str]:
+        """Read the tail once for all queues; the names of those that may have rows or were not read for long."""
+        self._forget_other_connection()
+        if self._positions:
+            self._fold(self.tail.read())
+        return {queue for queue, known in self._positions.items() if len(known) or self._is_due(queue)}
+
+    def positions(self, queue: str, limits: QueueLimits) -> Positions | None:
+        """Where to read the queue from, after a full pass if one is due; None: from the head."""
+        self.look()
+        known = self._positions.get(queue)
+        if known is None or self._is_due(queue) or (not known.by_group and not limits.is_plain):
+            known = self._full_pass(queue, limits)
+        return known
+
+    def forget(self, queue: str | None = None) -> None:
+        """Let the next claim of this queue, or of all, begin with a full pass."""
+        for name in [queue] if queue is not None else list(self._positions):
+            self._positions.pop(name, None)
+
+    def _full_pass(self, queue: str, limits: QueueLimits) -> Positions | None:
+        if not self._positions and not self.tail.start():
+            return None
+        by_group = not limits.is_plain or Limit.objects.using(self.using).exists()
+        with instrument("claim.full_pass", queue=queue) as facts:
+            found = self._walk_places(queue) if by_group else self._walk_ranks(queue)
+            facts["places"] = len(found)
+        if len(found) > MOST_PLACES:
+            self._engagement.refuse(queue)
+            self.forget(queue)
+            return None
+        interval = settings().full_discovery_interval
+        self._due[queue] = time.monotonic() + interval * (1 - random.random() * JITTER)
+        self._positions[queue] = Positions(found, by_group=by_group)
+        return self._positions[queue]
+
+    def _walk_places(self, queue: str) -> list[Arrival]:
+        params = {"queue": queue, "most": MOST_PLACES + 1}
+        return [Arrival(queue, *row) for row in database.fetch("walk_places", params, self.using)]
+
+    def _walk_ranks(self, queue: str) -> list[Arrival]:
+        rows = database.fetch("walk_ranks", {"queue": queue}, self.using)
+        return [Arrival(queue, WHOLE_LINE, rank, line) for rank, line in rows]
+
+    def _fold(self, arrivals: list[Arrival]) -> None:
+        by_queue = defaultdict(list)
+        for arrival in arrivals:
+            by_queue[arrival.queue].append(arrival)
+        for queue in by_queue.keys() & self._positions.keys():
+            self._positions[queue].fold(by_queue[queue])
+
+    def _is_due(self, queue: str) -> bool:
+        return time.monotonic() >= self._due.get(queue, 0.0)
+
+    def _forget_other_connection(self) -> None:
+        connection = connections[self.using].connection
+        if connection is not self._connection:
+            self.forget()
+            self._connection = connection
+
+
+class Engagement:
+    """Which queues are worth positions: those whose reads from the head are slow, and slower than behind them."""
+
+    def __init__(self) -> None:
+        self._slow: dict[str, int] = {}
+        self._cold: dict[str, float] = {}
+        self._refused_until: dict[str, float] = {}
+
+    def includes(self, queue: str) -> bool:
+        mode = settings().cursors
+        return mode == "always" or (mode == "auto" and queue in self._cold)
+
+    def note_cold(self, queue: str, seconds: float) -> None:
+        if seconds <= COSTLY or time.monotonic() < self._refused_until.get(queue, 0.0):
+            self._slow.pop(queue, None)
+            return
+        self._slow[queue] = self._slow.get(queue, 0) + 1
+        if self._slow[queue] >= SLOW_READS:
+            self._cold[queue] = seconds
+
+    def note_warm(self, queue: str, seconds: float) -> bool:
+        """True where positions turned out to cost more than they save."""
+        worse = settings().cursors == "auto" and seconds > self._cold.get(queue, seconds)
+        if worse:
+            self.refuse(queue)
+        return worse
+
+    def refuse(self, queue: str) -> None:
+        self._cold.pop(queue, None)
+        self._refused_until[queue] = time.monotonic() + REFUSAL

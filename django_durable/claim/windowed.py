@@ -1,0 +1,127 @@
+"""One claim where limits or turns decide what comes next: settle a plan, lock it, mark what was locked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from django_durable.claim.identity import Identity
+from django_durable.claim.usage import Meter
+from django_durable.core.budget import start_buckets
+from django_durable.core.candidates import Candidate
+from django_durable.core.planner import Planner, Seek
+from django_durable.core.run import Run
+from django_durable.core.stops import StoppedBy
+from django_durable.models import WorkflowStatus, database
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What one claim took, in rank order, and what kept it from taking more (None: nothing was planned)."""
+
+    runs: list[Run]
+    stopped_by: StoppedBy | None = None
+    peer_at_work: bool = False
+
+
+class Reader(Protocol):
+    """How a claim reads the line: from its head, or behind what is remembered of it."""
+
+    def begin(self, planner: Planner) -> None: ...
+    def next_window(self, planner: Planner) -> tuple[list[Candidate], bool]: ...
+    def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]: ...
+    def walk(self, planner: Planner) -> None: ...
+
+
+class WindowedClaim:
+    """One claim of a queue where limits or turns decide what comes next."""
+
+    def __init__(self, reader: Reader, meter: Meter, identity: Identity) -> None:
+        self.reader = reader
+        self.meter = meter
+        self.using = meter.using
+        self.runs = WorkflowStatus.objects.db_manager(meter.using)
+        self.mine: dict[str, Any] = {"queue": meter.queue, **identity.new_claim()}
+        limits = meter.limits
+        self.planner = Planner(meter.rooms, fair=limits.fair, busy=meter.usage.busy)
+        self.keys_held: set[str] = set()
+        self.keys_elsewhere = False
+
+    def take(self) -> Claims:
+        rooms = self.meter.rooms
+        if rooms.slots <= 0 or (rooms.queue is not None and rooms.queue <= 0):
+            return Claims([], self.planner.stopped_by)
+        self.reader.begin(self.planner)
+        self._settle()
+        while self.planner.to_lock and not self._lock():
+            self._settle()
+        runs = self._mark()
+        self._count_starts(runs)
+        return Claims(runs, self.planner.stopped_by, peer_at_work=self.keys_elsewhere)
+
+    def _settle(self) -> None:
+        while not self.planner.settled:
+            if self.planner.next_groups:
+                self._read_groups()
+            else:
+                self._read_window()
+
+    def _read_window(self) -> None:
+        rows, ended = self.reader.next_window(self.planner)
+        if self.meter.read(rows):
+            self.planner.recount(self.meter.rooms)
+        self.planner.read(rows, ended)
+        if not self.planner.settled:
+            self.reader.walk(self.planner)
+
+    def _read_groups(self) -> None:
+        found = self.reader.next_groups(self.planner)
+        if self.meter.read([row for _, rows in found for row in rows]):
+            self.planner.recount(self.meter.rooms)
+        for seek, rows in found:
+            self.planner.read_group(seek.group, rows, len(rows) < seek.limit)
+
+    def _lock(self) -> bool:
+        """Hold the plan's limit rows and rows; False where what was found changed the plan."""
+        if not self._lock_limits():
+            return False
+        asked = self.planner.to_lock
+        params = {**self.mine, "ids": asked}
+        got = set(self.runs.lock_planned(params))
+        self.planner.taken(got)
+        missing = [workflow_id for workflow_id in asked if workflow_id not in got]
+        if missing:
+            held = set(self.runs.still_in_line({**self.mine, "ids": missing}))
+            self.planner.held(held)
+            self.planner.gone([workflow_id for workflow_id in missing if workflow_id not in held])
+        return self.planner.settled
+
+    def _lock_limits(self) -> bool:
+        """Hold the limit rows of the plan's keys and count behind them; False where the plan changed."""
+        wanted = {row.limit_key for row in self.planner.plan if row.limit_key in self.meter.usage.keys}
+        new = sorted(key for key in wanted if key is not None and key not in self.keys_held)
+        if not new:
+            return True
+        held = {key for (key,) in database.fetch("lock_limits", {"keys": new}, self.using)}
+        self.keys_held |= held
+        elsewhere = [key for key in new if key not in held]
+        self.keys_elsewhere = self.keys_elsewhere or bool(elsewhere)
+        self.meter.shut(elsewhere)
+        shrank = self.meter.recount(held)
+        if elsewhere or shrank:
+            self.planner.recount(self.meter.rooms)
+            return False
+        return True
+
+    def _mark(self) -> list[Run]:
+        ids = [row.id for row in self.planner.plan]
+        if not ids:
+            return []
+        marked = {run.id: run for run in self.runs.mark_claimed({**self.mine, "ids": ids})}
+        return [marked[workflow_id] for workflow_id in ids if workflow_id in marked]
+
+    def _count_starts(self, runs: list[Run]) -> None:
+        started = [(run.partition_key, run.limit_key) for run in runs]
+        buckets = start_buckets(self.meter.queue, self.meter.limits, self.meter.usage, started)
+        if buckets:
+            database.change("record_starts", {"buckets": buckets}, self.using)
