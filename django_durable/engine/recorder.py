@@ -67,8 +67,8 @@ class DirectRecorder:
         then(bool(write_endings([ending], self.using)))
 
 
-def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tuple[str, int]]:
-    """Record them in one statement; returns (workflow id, step) of those whose run is still owned.
+def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tuple[str, UUID, int]]:
+    """Record them in one statement; returns (workflow id, token, step) of those whose run is still owned.
 
     A checkpoint that is already there under the same token was written by a commit whose answer got lost.
     """
@@ -86,7 +86,7 @@ def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tupl
         "seconds",
     )
     params = {name: list(column) for name, column in zip(names, columns, strict=True)}
-    return {(row[0], row[1]) for row in database.fetch("record_steps", params, using)}
+    return {(row[0], row[1], row[2]) for row in database.fetch("record_steps", params, using)}
 
 
 def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
@@ -112,8 +112,7 @@ def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
         "outputs": [row[1] for row in rows],
         "errors": [row[2] for row in rows],
     }
-    settled = {row[0] for row in database.fetch("settle", params, using)}
-    return {ending.fence for ending in endings if ending.fence.workflow_id in settled}
+    return {Fence(*row) for row in database.fetch("settle", params, using)}
 
 
 def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:

@@ -1,7 +1,7 @@
 -- Record checkpoints of many runs, each guarded by the token of its own claim.
 --   rides on   durable_workflow_status_pkey, durable_step_output_pkey
 --   locks      the runs' rows FOR NO KEY UPDATE in id order, so that no takeover comes between check and commit
---   returns    workflow_id, step of each checkpoint whose run is still owned; one that is missing was superseded
+--   returns    workflow_id, token, step of each checkpoint whose run is still owned; one that is missing was superseded
 WITH owned AS MATERIALIZED (
     SELECT w.id, w.claim_token
     FROM durable_workflow_status AS w
@@ -25,4 +25,4 @@ WITH owned AS MATERIALIZED (
     FROM given
     ON CONFLICT (workflow_id, step) DO NOTHING
 )
-SELECT given.workflow_id, given.step FROM given
+SELECT given.workflow_id, given.token, given.step FROM given

@@ -1,7 +1,7 @@
 -- Write the outcomes of many runs, each guarded by the token of its own claim.
 --   rides on   durable_workflow_status_pkey
 --   locks      FOR NO KEY UPDATE in id order
---   returns    the ids settled; one that is missing was superseded
+--   returns    id, token of each that held; one that is missing was superseded
 WITH owned AS MATERIALIZED (
     SELECT w.id
     FROM durable_workflow_status AS w
@@ -18,4 +18,4 @@ FROM unnest(
 ) AS ended (id, token, status, output, error)
 JOIN owned USING (id)
 WHERE w.id = ended.id AND w.claim_token = ended.token
-RETURNING w.id
+RETURNING w.id, ended.token
