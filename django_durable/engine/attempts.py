@@ -36,12 +36,12 @@ class Attempts:
     def number(self) -> int:
         return len(self.errors) + 1
 
-    def failed(self, error: BaseException) -> Attempted | None:
+    def failed(self, error: BaseException, *, again: bool = True) -> Attempted | None:
         """Note a failure; the end of the step, or None after the delay that comes before the next try."""
         self.errors.append(error)
         tries = len(self.errors)
-        if not self.step.retries.should_retry(tries, error):
-            spent = tries > 1 and tries >= self.step.retries.max_attempts
+        if not (again and self.step.retries.should_retry(tries, error)):
+            spent = again and tries > 1 and tries >= self.step.retries.max_attempts
             return self._end(None, StepRetriesExhausted(self.step.name, self.errors) if spent else error)
         time.sleep(self.step.retries.delay(tries, error))
         return None
@@ -54,7 +54,9 @@ class Attempts:
         return Attempted(value, error, tries, time.monotonic() - self.started)
 
 
-def attempt(step: StepDeclaration, body: Body, *, workflow_id: str | None = None, number: int | None = None) -> Attempted:
+def attempt(
+    step: StepDeclaration, body: Body, *, workflow_id: str | None = None, number: int | None = None
+) -> Attempted:
     attempts = Attempts(step)
     while True:
         try:

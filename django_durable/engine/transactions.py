@@ -1,4 +1,4 @@
-"""A step whose own writes and checkpoint commit together: its effects in this database happen exactly once."""
+"""A step whose own writes and checkpoint commit together: its effects here happen exactly once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from django_durable.engine.attempts import Attempted, Attempts, Body
 from django_durable.engine.context import StepContext, WorkflowContext, running_step
 from django_durable.engine.outages import await_database, is_conflict, is_outage
 from django_durable.engine.recorder import Checkpoint, write_checkpoints
-from django_durable.exceptions import ControlFlow, InsideTransaction, Superseded
+from django_durable.exceptions import (
+    ControlFlow,
+    InsideTransaction,
+    NotSerializable,
+    PayloadTooLarge,
+    Superseded,
+)
 
 if TYPE_CHECKING:
     from django_durable.core.declaration import StepDeclaration
@@ -38,6 +44,9 @@ class AtomicStep:
         self.step = step
         self.body = body
         self.attempts = Attempts(step)
+        self.unstorable: BaseException | None = (
+            None  # what refused the result: another try would give the same
+        )
 
     def run(self) -> tuple[Attempted, bool]:
         """How the step ended, and whether its checkpoint is committed (a failure's is not)."""
@@ -50,7 +59,7 @@ class AtomicStep:
                 if is_outage(error, self.context.using):
                     await_database(self.context.using)
                 elif not is_conflict(error):
-                    ended = self.attempts.failed(error)
+                    ended = self.attempts.failed(error, again=error is not self.unstorable)
                     if ended is not None:
                         return ended, False
 
@@ -68,7 +77,7 @@ class AtomicStep:
 
     def _record(self, ended: Attempted) -> None:
         run = self.context.run
-        output = payloads.encode(ended.value, f"the result of step {self.step.name!r}", run.serialization)
+        output = self._encode(ended.value)
         checkpoint = Checkpoint(
             run.id,
             run.token,
@@ -82,3 +91,12 @@ class AtomicStep:
         )
         if not write_checkpoints([checkpoint], self.context.using):
             raise Superseded(run.fence)
+
+    def _encode(self, value: Any) -> str:
+        try:
+            return payloads.encode(
+                value, f"the result of step {self.step.name!r}", self.context.run.serialization
+            )
+        except (NotSerializable, PayloadTooLarge) as refused:
+            self.unstorable = refused
+            raise

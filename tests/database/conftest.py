@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from django_durable.engine.declared import workflows
-from tests.drain import Drain
+from tests.drain import DieOnce, Drain
 
 
 @pytest.fixture(autouse=True)
@@ -22,3 +22,8 @@ def _only_the_declarations_of_the_project() -> Iterator[None]:
 @pytest.fixture
 def drain(db: None) -> Drain:
     return Drain()
+
+
+@pytest.fixture
+def die_once(drain: Drain) -> DieOnce:
+    return DieOnce(drain)
