@@ -59,7 +59,7 @@ class WorkflowFactory(DjangoModelFactory[WorkflowStatus]):
     name = "testapp.echo"
     status = Status.SUCCESS
     queue = "default"
-    input = "[[], {}]"
+    input = '{"args": [], "kwargs": {}}'
     created_at = LazyFunction(lambda: datetime.now(UTC))
     updated_at = SelfAttribute("created_at")
 
