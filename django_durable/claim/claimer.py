@@ -88,7 +88,9 @@ class Claimer:
         if limits is None or not self.cursors.engages(queue):
             return None
         positions = self.cursors.positions(queue, limits)
-        return positions and PositionedReader(queue, self.identity.ready, self.using, positions)
+        if positions is None:
+            return None
+        return PositionedReader(queue, self.identity.ready, self.using, positions)
 
     def _take(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
         known = self._limits.get(queue)

@@ -53,7 +53,8 @@ class WindowedClaim:
             return Claims([], self.planner.stopped_by)
         self.reader.begin(self.planner)
         self._settle()
-        while self.planner.to_lock and not self._lock():
+        while self.planner.to_lock:
+            self._lock()
             self._settle()
         runs = self._mark()
         self._count_starts(runs)
@@ -81,25 +82,28 @@ class WindowedClaim:
         for seek, rows in found:
             self.planner.read_group(seek.group, rows, len(rows) < seek.limit)
 
-    def _lock(self) -> bool:
-        """Hold the plan's limit rows and rows; False where what was found changed the plan."""
+    def _lock(self) -> None:
+        """Hold the plan's limit rows, and where that left the plan as it is, its rows."""
         if not self._lock_limits():
-            return False
+            return
         asked = self.planner.to_lock
-        params = {**self.mine, "ids": asked}
-        got = set(self.runs.lock_planned(params))
+        got = set(self.runs.lock_planned({**self.mine, "ids": asked}))
         self.planner.taken(got)
         missing = [workflow_id for workflow_id in asked if workflow_id not in got]
         if missing:
             held = set(self.runs.still_in_line({**self.mine, "ids": missing}))
             self.planner.held(held)
             self.planner.gone([workflow_id for workflow_id in missing if workflow_id not in held])
-        return self.planner.settled
 
     def _lock_limits(self) -> bool:
-        """Hold the limit rows of the plan's keys and count behind them; False where the plan changed."""
-        wanted = {row.limit_key for row in self.planner.plan if row.limit_key in self.meter.usage.keys}
-        new = sorted(key for key in wanted if key is not None and key not in self.keys_held)
+        """Hold the limit rows of the plan's keys and count behind them; False where that may have changed the plan."""
+        limited = self.meter.usage.keys
+        wanted = {
+            row.limit_key
+            for row in self.planner.plan
+            if row.limit_key is not None and row.limit_key in limited
+        }
+        new = sorted(wanted - self.keys_held)
         if not new:
             return True
         held = {key for (key,) in database.fetch("lock_limits", {"keys": new}, self.using)}
@@ -110,8 +114,7 @@ class WindowedClaim:
         shrank = self.meter.recount(held)
         if elsewhere or shrank:
             self.planner.recount(self.meter.rooms)
-            return False
-        return True
+        return not (elsewhere or shrank)
 
     def _mark(self) -> list[Run]:
         ids = [row.id for row in self.planner.plan]

@@ -1,0 +1,286 @@
+"""Positions against the oracle: random histories of claimers and peers, and the rules they die without.
+
+The interval of the full pass is an hour here, so that it heals nothing: what a claim misses stays missed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test import override_settings
+
+from django_durable import sql
+from django_durable.claim.claimer import Claimer
+from django_durable.claim.tail import SnapshotTail
+from django_durable.core.candidates import Candidate
+from django_durable.core.limits import Rooms
+from django_durable.core.positions import Positions
+from django_durable.models import Limit, Queue, WorkflowStatus
+from tests import oracle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ALWAYS = {"CURSORS": "always", "FULL_DISCOVERY_INTERVAL": 3600}
+KEYS = [None, "a", "b", "c"]
+
+
+class History:
+    """One queue, some claimers with positions of their own, and peers with transactions that stay open."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.queue = Queue.objects.create(name=f"line-{seed}", fair=self.dice.random() < 0.4)
+        self.limits = {key: self.dice.randint(1, 3) for key in "ab" if self.dice.random() < 0.6}
+        Limit.objects.bulk_create(Limit(key=key, max_running=most) for key, most in self.limits.items())
+        self.claimers = [Claimer(uuid4(), "default") for _ in range(2)]
+        self.peers: list[tuple[psycopg.Connection[Any], list[str]]] = []
+        self.differences: list[str] = []
+
+    def run(self, length: int) -> None:
+        steps = [self.enqueue, self.enqueue_openly, self.hold, self.end_a_peer, self.requeue, self.settle]
+        for _ in range(length):
+            self.dice.choice([*steps, self.claim, self.claim, self.claim, self.restart, self.fail_a_claim])()
+        self.dismiss_peers()
+        for _ in range(2):
+            self.claim()
+
+    def dismiss_peers(self) -> None:
+        for peer, _ in self.peers:
+            peer.rollback()
+            peer.close()
+        self.peers.clear()
+
+    def enqueue(self) -> None:
+        with connection.cursor() as cursor:
+            for _ in range(self.dice.randint(1, 6)):
+                cursor.execute(sql.load("enqueue"), self._row())
+
+    def enqueue_openly(self) -> None:
+        peer = self._peer()
+        for _ in range(self.dice.randint(1, 3)):
+            peer.execute(sql.load("enqueue"), self._row())
+        self.peers.append((peer, []))
+
+    def hold(self) -> None:
+        """A peer has claimed rows and not yet committed."""
+        free = sorted(self._in_line() - self._held())
+        chosen = self.dice.sample(free, min(len(free), 2))
+        peer = self._peer()
+        if chosen:
+            params = {"ids": chosen, "queue": self.queue.name, "executor": uuid4(), "token": uuid4()}
+            peer.execute(sql.load("mark_claimed"), {**params, "version": None, "newest": True})
+        self.peers.append((peer, chosen))
+
+    def end_a_peer(self) -> None:
+        if self.peers:
+            peer, _ = self.peers.pop(self.dice.randrange(len(self.peers)))
+            self.dice.choice([peer.commit, peer.rollback])()
+            peer.close()
+
+    def requeue(self) -> None:
+        for run in self._running(2):
+            params = {"ids": [run.id], "tokens": [run.claim_token], "forgiven": 1}
+            self._execute("release", params)
+
+    def settle(self) -> None:
+        for run in self._running(3):
+            WorkflowStatus.objects.filter(pk=run.id).delete()
+
+    def restart(self) -> None:
+        if self.dice.random() < 0.2:
+            self.claimers[self.dice.randrange(2)] = Claimer(uuid4(), "default")
+
+    def fail_a_claim(self) -> None:
+        """A claim that raises at its end takes nothing and remembers nothing."""
+        with raising_hook():
+            self.dice.choice(self.claimers).claim(self.queue.name, 3)
+
+    def claim(self) -> None:
+        slots = self.dice.randint(1, 6)
+        expected = self._expected(slots)
+        taken = [run.id for run in self.dice.choice(self.claimers).claim(self.queue.name, slots).runs]
+        if taken != expected:
+            self.differences.append(f"took {taken}, the ranking says {expected}")
+
+    def _expected(self, slots: int) -> list[str]:
+        running = WorkflowStatus.objects.filter(queue=self.queue.name, claim_seq__isnull=False)
+        busy: dict[str, int] = {}
+        used = dict.fromkeys(self.limits, 0)
+        for group, key in running.values_list("group_key", "limit_key"):
+            busy[group] = busy.get(group, 0) + 1
+            if key in used:
+                used[key] += 1
+        rooms = Rooms(slots, keys={key: most - used[key] for key, most in self.limits.items()})
+        return oracle.rank(self._candidates(), rooms, busy, self.queue.fair, self._held())
+
+    def _candidates(self) -> list[Candidate]:
+        rows = WorkflowStatus.objects.filter(queue=self.queue.name, line__isnull=False)
+        columns = rows.values_list("id", "rank", "line", "partition_key", "limit_key")
+        return [Candidate(*row) for row in columns]
+
+    def _in_line(self) -> set[str]:
+        return {row.id for row in self._candidates()}
+
+    def _held(self) -> set[str]:
+        return {workflow_id for _, held in self.peers for workflow_id in held}
+
+    def _running(self, most: int) -> list[WorkflowStatus]:
+        running = list(WorkflowStatus.objects.filter(queue=self.queue.name, status="PENDING").order_by("seq"))
+        return self.dice.sample(running, min(len(running), self.dice.randint(1, most)))
+
+    def _row(self) -> dict[str, Any]:
+        return {
+            **NOTHING,
+            "ids": [str(uuid4())],
+            "inputs": ["[]"],
+            "queue": self.queue.name,
+            "priority": self.dice.choice([0, 0, 0, 5]),
+            "limit_key": self.dice.choice(KEYS),
+            "partition_key": self.dice.choice([None, None, "p"]),
+        }
+
+    def _peer(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(connection.connection.info.dsn, cursor_factory=psycopg.ClientCursor)
+
+    def _execute(self, statement: str, params: dict[str, Any]) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(sql.load(statement), params)
+
+
+NOTHING: dict[str, Any] = {
+    **dict.fromkeys(("deduplication_id", "app_version", "partition_key", "limit_key", "schedule_name")),
+    **dict.fromkeys(("run_at", "delay", "expires_at", "expires_in", "timeout", "deadline")),
+    **dict.fromkeys(("parent", "parent_step")),
+    "name": "w",
+    "priority": 0,
+    "max_attempts": 1,
+    "serialization": "json",
+    "attributes": "{}",
+    "headers": "{}",
+}
+
+
+class Boom(Exception):
+    pass
+
+
+@contextmanager
+def raising_hook() -> Iterator[None]:
+    from django_durable.signals import transition
+
+    def refuse(**_: object) -> None:
+        raise Boom
+
+    transition.connect(refuse)
+    try:
+        yield
+    except Boom:
+        pass
+    finally:
+        transition.disconnect(refuse)
+
+
+def differences(seeds: range, length: int = 40) -> list[str]:
+    found = []
+    for seed in seeds:
+        with override_settings(DURABLE=ALWAYS):
+            history = History(seed)
+            try:
+                history.run(length)
+            finally:
+                history.dismiss_peers()
+        found += history.differences
+        WorkflowStatus.objects.all().delete()
+        Limit.objects.all().delete()
+        if found:
+            break
+    return found
+
+
+def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take() -> None:
+    assert differences(range(120)) == []
+
+
+def test_positions_die_when_the_floor_follows_what_was_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def follow(self: Positions, floor: Any, seen: Any, taken: Any) -> None:
+        lines = [row.line for row in seen if row.id in taken]
+        if lines and floor.group in self._floors:
+            self._floors[floor.group][floor.rank] = max(lines)
+
+    monkeypatch.setattr(Positions, "rise", follow)
+    assert differences(range(120))
+
+
+def test_positions_die_when_the_tail_ignores_running_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = SnapshotTail._rows
+    monkeypatch.setattr(
+        SnapshotTail, "_rows", lambda self, seen, most: whole(self, seen._replace(running=()), most)
+    )
+    assert differences(range(120))
+
+
+def test_positions_die_when_a_group_that_gave_nothing_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    rise = Positions.rise
+
+    def forget_blocked(self: Positions, floor: Any, seen: Any, taken: Any) -> None:
+        if seen and not any(row.id in taken for row in seen):
+            self._floors.pop(floor.group, None)
+        else:
+            rise(self, floor, seen, taken)
+
+    monkeypatch.setattr(Positions, "rise", forget_blocked)
+    assert differences(range(120))
+
+
+def test_positions_die_when_a_failed_claim_lets_them_rise(monkeypatch: pytest.MonkeyPatch) -> None:
+    from django_durable.claim.positioned import PositionedReader
+
+    read = PositionedReader._read
+
+    def read_and_rise(self: PositionedReader, *args: Any) -> list[Candidate]:
+        rows = read(self, *args)
+        for floor, seen in list(self._seen.items()):
+            self.positions.rise(floor, seen, frozenset(row.id for row in seen))
+        self._seen.clear()
+        return rows
+
+    monkeypatch.setattr(PositionedReader, "_read", read_and_rise)
+    assert differences(range(120))
+
+
+def test_positions_die_when_a_requeue_keeps_its_old_stamp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def requeue(self: History) -> None:
+        for run in self._running(2):
+            with connection.cursor() as cursor:
+                statement = sql.load("release").replace(
+                    "enqueued_xid = pg_current_xact_id()", "enqueued_xid = '3'"
+                )
+                cursor.execute(statement, {"ids": [run.id], "tokens": [run.claim_token], "forgiven": 1})
+
+    monkeypatch.setattr(History, "requeue", requeue)
+    assert differences(range(120))
+
+
+def test_positions_die_when_the_tail_starts_after_the_full_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    from django_durable.claim.cursors import Cursors
+
+    walk = Cursors._walk_places
+
+    def late_start(self: Cursors, queue: str) -> Any:
+        found = walk(self, queue)
+        with psycopg.connect(connection.connection.info.dsn, cursor_factory=psycopg.ClientCursor) as peer:
+            peer.execute(
+                sql.load("enqueue"), {**NOTHING, "ids": [str(uuid4())], "inputs": ["[]"], "queue": queue}
+            )
+        self.tail.start()
+        return found
+
+    monkeypatch.setattr(Cursors, "_walk_places", late_start)
+    assert differences(range(120))
