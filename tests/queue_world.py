@@ -1,4 +1,4 @@
-"""A whole queue at one moment as rows of the tables, and what a claim of it has to take by the oracle's reading."""
+"""A whole queue at one moment, as rows of the tables, and what a claim of it has to take."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass
 class QueueWorld:
-    """`limits` are the columns of the queue's row, `keys` those of the limit rows, `starts` are (bucket, age)."""
+    """`limits` are columns of the queue's row, `keys` of the limit rows; `starts` are (bucket, age)."""
 
     rows: list[Row] = field(default_factory=list)
     limits: dict[str, Any] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class QueueWorld:
     starts: list[tuple[str, int]] = field(default_factory=list)
     slots: int = 5
     paused: bool = False
-    identity: Identity = Identity(ME)
+    identity: Identity = field(default_factory=lambda: Identity(ME))
 
     @property
     def fair(self) -> bool:
@@ -241,7 +241,7 @@ def random_line(rng: random.Random, names: str, *, versioned: bool) -> list[Row]
 
 
 def random_running(rng: random.Random, names: str) -> list[Row]:
-    """Runs in flight here and elsewhere, some that wait and give their slot up or keep it, some that ended."""
+    """Runs in flight here and elsewhere, some that wait and keep their slot or do not, some that ended."""
     rows = []
     for number in range(rng.choice([0, 0, 3, 10])):
         status = rng.choice([Status.PENDING, Status.PENDING, Status.WAITING, Status.SUCCESS])
@@ -294,11 +294,12 @@ INSERT INTO durable_workflow_status (
     attempt, max_attempts, claims, created_at, updated_at, input, serialization, attributes, headers, awaited
 )
 SELECT
-    id, 'testapp.echo', status, queue, priority, seq, line, line, CASE WHEN line > 0 THEN pg_current_xact_id() END,
-    CASE WHEN line > 0 THEN nextval('durable_arrival_seq') END, partition, key,
+    id, 'testapp.echo', status, queue, priority, seq, line, line,
+    CASE WHEN line > 0 THEN pg_current_xact_id() END, CASE WHEN line > 0 THEN nextval('durable_arrival_seq') END, partition, key,
     version, CASE WHEN status = 'PENDING' THEN gen_random_uuid() END, executor,
     CASE WHEN holds_slot THEN nextval('durable_claim_seq') END, CASE WHEN holds_slot THEN now() END,
-    CASE WHEN status = 'SUCCESS' THEN now() END, CASE WHEN status = 'WAITING' THEN now() + interval '1 hour' END,
+    CASE WHEN status = 'SUCCESS' THEN now() END,
+    CASE WHEN status = 'WAITING' THEN now() + interval '1 hour' END,
     now() + expires_in * interval '1 second', interval '1 hour',
     0, 1, CASE WHEN status = 'ENQUEUED' THEN 0 ELSE 1 END, now(), now(), '[[], {}]', 'json', '{}', '{}', false
 FROM (
@@ -311,5 +312,6 @@ FROM (
 """
 LOAD_STARTS = """
 INSERT INTO durable_rate_start (bucket, started_at)
-SELECT bucket, clock_timestamp() - age * interval '1 second' FROM unnest(%s::text[], %s::int[]) AS given (bucket, age)
+SELECT bucket, clock_timestamp() - age * interval '1 second'
+FROM unnest(%s::text[], %s::int[]) AS given (bucket, age)
 """
