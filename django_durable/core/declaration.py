@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django_durable.core.identifiers import check_identifier
 from django_durable.core.options import Options
 from django_durable.core.retries import RetryPolicy
 from django_durable.exceptions import InvalidOption
+
+_signature = lru_cache(maxsize=1024)(inspect.signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +29,13 @@ class StepDeclaration:
     def __post_init__(self) -> None:
         check_identifier("step name", self.name)
         if self.timeout is not None and not self.timeout > 0:
-            raise InvalidOption(f"the timeout of step {self.name!r} must be above 0 s; it is {self.timeout!r}")
+            raise InvalidOption(
+                f"the timeout of step {self.name!r} must be above 0 s; it is {self.timeout!r}"
+            )
 
     @property
     def wants_idempotency_key(self) -> bool:
-        parameter = inspect.signature(self.function).parameters.get("idempotency_key")
+        parameter = _signature(self.function).parameters.get("idempotency_key")
         return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
 
 
@@ -52,6 +57,6 @@ class WorkflowDeclaration:
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise TypeError now, in the caller, rather than in a worker later."""
         try:
-            inspect.signature(self.function).bind(*args, **kwargs)
+            _signature(self.function).bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"workflow {self.name!r} cannot be called so: {error}") from None

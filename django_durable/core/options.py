@@ -43,7 +43,7 @@ class Options:
         if self.priority is not None:
             check_priority(self.priority)
         for name in ("delay", "expires_in", "timeout"):
-            object.__setattr__(self, name, _duration(name, getattr(self, name)))
+            object.__setattr__(self, name, duration(name, getattr(self, name)))
         for name in ("run_at", "expires_at", "deadline"):
             object.__setattr__(self, name, _instant(name, getattr(self, name)))
         self._check_pairs()
@@ -84,7 +84,8 @@ def _suggestion(name: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; known options: {', '.join(NAMES)}"
 
 
-def _duration(name: str, value: timedelta | float | None) -> timedelta | None:
+def duration(name: str, value: timedelta | float | None) -> timedelta | None:
+    """A length of time that can be stored; raises InvalidOption, which calls it `name`."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, timedelta | int | float):
@@ -104,7 +105,9 @@ def _instant(name: str, value: datetime | None) -> datetime | None:
     if not isinstance(value, datetime):
         raise InvalidOption(f"{name} must be a datetime; it is {value!r}")
     if value.utcoffset() is None:
-        raise InvalidOption(f"{name} must be an aware datetime, so that it names one instant; {value!r} is naive")
+        raise InvalidOption(
+            f"{name} must be an aware datetime, so that it names one instant; {value!r} is naive"
+        )
     try:
         return value.astimezone(UTC)
     except OverflowError:

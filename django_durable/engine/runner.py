@@ -6,6 +6,7 @@ from typing import Any
 
 from django_durable.conf import settings
 from django_durable.core.declaration import WorkflowDeclaration
+from django_durable.core.options import duration
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Overtaken, Parked
 from django_durable.core.run import Run
 from django_durable.engine import payloads
@@ -18,6 +19,7 @@ from django_durable.engine.transactions import depth
 from django_durable.exceptions import (
     Cancel,
     Fail,
+    InvalidOption,
     NotSerializable,
     PayloadTooLarge,
     Snooze,
@@ -55,6 +57,7 @@ class Runner:
         try:
             declaration = workflows.get(run.name)
             args, kwargs = payloads.decode_call(run.input, run.serialization)
+            declaration.check_call(args, kwargs)
         except (UnknownWorkflow, UnknownSerialization) as not_here:
             return self._leave_to_others(run, not_here)
         except Exception as unreadable:
@@ -104,7 +107,7 @@ class Runner:
             case Superseded():
                 return Overtaken()
             case Snooze(delay=delay):
-                return Deferred(_seconds(delay), forgiven=1)
+                return _snoozed(delay)
             case Cancel(reason=reason):
                 return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, reason)))
             case Fail() | UnexpectedStep() | NotSerializable() | PayloadTooLarge():
@@ -123,5 +126,9 @@ class Runner:
         return {row[0]: Recorded(*row) for row in rows}
 
 
-def _seconds(delay: Any) -> float:
-    return float(delay.total_seconds() if hasattr(delay, "total_seconds") else delay)
+def _snoozed(delay: Any) -> Outcome:
+    try:
+        length = duration("the delay of Snooze", delay)
+    except InvalidOption as refused:
+        return Failed(payloads.encode_error(refused))
+    return Deferred(0.0 if length is None else length.total_seconds(), forgiven=1)
