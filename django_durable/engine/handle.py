@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
@@ -24,7 +25,7 @@ from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from django.db.models import QuerySet
 
 SHORTEST_POLL = 0.01
 LONGEST_POLL = 0.5
@@ -53,10 +54,10 @@ class Handle:
     @property
     def record(self) -> WorkflowStatus:
         """The row as it is now; raises WorkflowNotFound."""
-        try:
-            return WorkflowStatus.objects.using(self.using).get(pk=self.id)
-        except WorkflowStatus.DoesNotExist:
-            raise WorkflowNotFound(self.id) from None
+        found = self._rows.first()
+        if found is None:
+            raise WorkflowNotFound(self.id)
+        return found
 
     @property
     def status(self) -> Status:
@@ -69,7 +70,7 @@ class Handle:
         WorkflowFailed if the error's own type cannot be rebuilt here, and InsideTransaction where waiting
         could not end: a run that is not finished inside atomic().
         """
-        seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else timeout
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         give_up = None if seconds is None else time.monotonic() + seconds
         pause = SHORTEST_POLL
         while (status := self.status) not in FINAL:
@@ -112,8 +113,15 @@ class Handle:
             return WorkflowFailed(self.id, rebuilt.path, rebuilt.message, rebuilt.traceback)
         return rebuilt
 
+    @property
+    def _rows(self) -> QuerySet[WorkflowStatus]:
+        if not database.is_storable(self.id):
+            raise WorkflowNotFound(self.id)
+        rows: QuerySet[WorkflowStatus] = WorkflowStatus.objects.using(self.using).filter(pk=self.id)
+        return rows
+
     def _columns(self, *names: str) -> tuple[Any, ...]:
-        row = WorkflowStatus.objects.using(self.using).filter(pk=self.id).values_list(*names).first()
+        row = self._rows.values_list(*names).first()
         if row is None:
             raise WorkflowNotFound(self.id)
         return tuple(row)

@@ -41,7 +41,7 @@ def _requeue(verb: str, ids: Sequence[str], queue: str | None, using: str) -> li
 
 
 def _apply(verb: str, ids: Sequence[str], params: dict[str, object], statement: str, using: str) -> list[str]:
-    given = {"ids": list(ids), "sources": sources(verb), **params}
+    given = {"ids": [each for each in ids if database.is_storable(each)], "sources": sources(verb), **params}
     changed = [row[0] for row in database.fetch(statement, given, using)]
     if len(ids) == 1 and not changed:
         raise _refusal(verb, ids[0], using)
@@ -49,5 +49,6 @@ def _apply(verb: str, ids: Sequence[str], params: dict[str, object], statement: 
 
 
 def _refusal(verb: str, workflow_id: str, using: str) -> Exception:
-    status = WorkflowStatus.objects.using(using).filter(pk=workflow_id).values_list("status", flat=True).first()
+    rows = WorkflowStatus.objects.using(using).filter(pk=workflow_id)
+    status = rows.values_list("status", flat=True).first() if database.is_storable(workflow_id) else None
     return WorkflowNotFound(workflow_id) if status is None else TransitionRefused(verb, workflow_id, status)

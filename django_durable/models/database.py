@@ -25,6 +25,14 @@ def alias() -> str:
     return settings().database or router.db_for_write(WorkflowStatus)
 
 
+def is_storable(text: str) -> bool:
+    """Whether a text column can hold it at all: no row can have an id that is not."""
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:  # half a character
+        return False
+
+
 def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, ...]]:
     """Run the statement `name` and return its rows."""
     with connections[using].cursor() as cursor:
