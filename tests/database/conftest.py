@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from django.db import connection
 
 from django_durable.engine.declared import workflows
 from tests.drain import DieOnce, Drain
@@ -27,3 +29,15 @@ def drain(db: None) -> Drain:
 @pytest.fixture
 def die_once(drain: Drain) -> DieOnce:
     return DieOnce(drain)
+
+
+@pytest.fixture
+def execute(db: None) -> Callable[..., list[tuple[Any, ...]]]:
+    """Send a statement; its rows."""
+
+    def execute(statement: str, *params: Any) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, params)
+            return cursor.fetchall() if cursor.description else []
+
+    return execute
