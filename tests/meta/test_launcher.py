@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import psycopg
 import pytest
@@ -22,7 +23,7 @@ from example_project.database import database
 USE = """
 import sys
 from example_project import devdb
-print(devdb.url(sys.argv[1], ephemeral=True))
+print(devdb.url(sys.argv[1], ephemeral=True), flush=True)
 sys.stdin.read()
 """
 
@@ -35,21 +36,19 @@ def root(tmp_path: Path) -> Iterator[Path]:
     _until_stopped(folder)
 
 
-class User:
-    """Another process that uses the server of a folder until it is let go or killed."""
+class User(NamedTuple):
+    """Another process that uses the server of a folder, until it is let go or killed."""
 
-    def __init__(self, root: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", USE, root], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout
-        self.url = self.process.stdout.readline().strip()
+    process: subprocess.Popen[str]
+    url: str
 
-    def __enter__(self) -> User:
-        return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.process.communicate()
+@contextmanager
+def using(root: Path) -> Iterator[User]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", USE, root], stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout
+        yield User(process, process.stdout.readline().strip())
 
 
 def _until_stopped(root: Path) -> None:
@@ -65,7 +64,7 @@ def _answer(url: str, query: str = "SELECT 1") -> object:
 
 
 def test_processes_of_one_folder_share_a_server_that_the_last_one_ends(root):
-    with User(root) as first, User(root) as second:
+    with using(root) as first, using(root) as second:
         assert first.url == second.url
         assert _answer(first.url) == 1
     _until_stopped(root)
@@ -75,8 +74,8 @@ def test_processes_of_one_folder_share_a_server_that_the_last_one_ends(root):
 
 
 def test_a_killed_user_leaves_the_server_to_the_others_and_then_to_nobody(root):
-    with User(root) as other:
-        with User(root) as killed:
+    with using(root) as other:
+        with using(root) as killed:
             killed.process.kill()
         assert _answer(other.url) == 1
         other.process.kill()
@@ -86,11 +85,11 @@ def test_a_killed_user_leaves_the_server_to_the_others_and_then_to_nobody(root):
 
 def test_a_lock_file_left_by_a_crash_does_no_harm_to_the_process_it_names(root):
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as bystander:
-        with User(root) as user:
+        with using(root) as user:
             lock = Path(str(_answer(user.url, "SHOW data_directory"))) / "postmaster.pid"
             _crash(int(lock.read_text().split("\n")[0]))
             lock.write_text(f"{bystander.pid}\n")
-            with User(root) as again:
+            with using(root) as again:
                 assert again.url == user.url
                 assert _answer(again.url) == 1
         _until_stopped(root)
@@ -105,7 +104,7 @@ def _crash(pid: int) -> None:
 
 
 def test_a_server_for_tests_gives_up_durability(root):
-    with User(root) as user:
+    with using(root) as user:
         assert _answer(user.url, "SHOW fsync") == "off"
 
 
