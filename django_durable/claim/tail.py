@@ -8,11 +8,11 @@ by more than one look is found by the next full pass.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from django_durable.core.positions import Arrival
 from django_durable.models import database
-
 
 FEW = 1000  # arrivals that a look expects; so few are read in index order whatever the statistics say
 EVERY = 2**31 - 1
@@ -81,4 +81,4 @@ class SequenceTail:
         return [Arrival(*row) for row in database.fetch("read_arrivals", {"floor": self._floor}, self.using)]
 
 
-TAILS = {"snapshot": SnapshotTail, "sequence": SequenceTail}
+TAILS: dict[str, Callable[[str], Tail]] = {"snapshot": SnapshotTail, "sequence": SequenceTail}
