@@ -286,18 +286,3 @@ class Cancel(ControlFlow):
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
-
-
-class Unstorable(NotSerializable):
-    """One value that would not come back as it went in; `path` leads to it from the value `where` names."""
-
-    def __init__(self, where: str, path: str, type_name: str, hint: str) -> None:
-        super().__init__(f"{where} cannot be stored: {path} is of type {type_name}; {hint}")
-        self.where = where
-        self.path = path
-        self.type_name = type_name
-        self.hint = hint
-
-
-class PayloadUnreadable(DurableError, ValueError):
-    """Stored text that cannot be turned back into values here; the text itself is left as it is."""
