@@ -193,12 +193,14 @@ def test_the_deepest_nesting_allowed_comes_back_and_the_next_is_refused():
     assert f"deeper than {MAX_DEPTH}" in str(refusal(nested(20_000)))
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="json's C code has a stack of its own since Python 3.12"
+)
 def test_what_is_too_deep_for_the_stack_left_is_refused():
     def from_below(frames):
         return from_below(frames - 1) if frames else refusal((nested(400),))
 
-    sys_limit = sys.getrecursionlimit()
-    assert "nested too deeply" in str(from_below(sys_limit - 400)) or sys.version_info >= (3, 12)
+    assert "nested too deeply" in str(from_below(sys.getrecursionlimit() - 400))
 
 
 def test_a_tangle_that_would_fill_the_memory_is_refused(monkeypatch):
