@@ -152,7 +152,7 @@ def workflow(
 
     def declare(function: Callable[..., Any]) -> Workflow[..., Any]:
         declaration = WorkflowDeclaration(
-            name=name or _path(function),
+            name=_path(function) if name is None else name,
             function=function,
             origin=_path(function),
             aliases=tuple(aliases),
@@ -209,7 +209,7 @@ def step(
     def declare(function: Callable[..., Any]) -> Step[..., Any]:
         return Step(
             StepDeclaration(
-                name=name or function.__qualname__.replace("<locals>.", ""),
+                name=function.__qualname__.replace("<locals>.", "") if name is None else name,
                 function=function,
                 atomic=atomic,
                 retries=retries,

@@ -15,3 +15,12 @@ def excerpt(text: str, limit: int) -> str:
 def legible(text: str) -> str:
     """Half characters and NUL written as escapes, which any column, page or log can take."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+
+
+def quoted(value: object, limit: int = 80) -> str:
+    """The beginning of its repr, for an error's message; of a value that has none, its type."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"of type {type(value).__name__}"
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
+from django_durable.core.excerpt import quoted
 from django_durable.core.identifiers import check_identifier, check_priority
 from django_durable.exceptions import InvalidOption
 
-LONGEST = timedelta(days=36_525)  # a century: PostgreSQL can still add it to any instant it can store
+LONGEST = timedelta(days=36_525)  # a century
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON escapes it, and not an escaped backslash before it
+# Whatever zone a session has, an instant between these can be read back, and LONGEST added to it.
+EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9899, 12, 31, tzinfo=UTC)
 CHOICES = {"on_conflict": ("return_existing", "reject"), "on_duplicate": ("reject", "return_existing")}
 
 
@@ -70,10 +75,12 @@ class Options:
     def _check_choices(self) -> None:
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise InvalidOption(f"{name} must be one of {allowed}; it is {getattr(self, name)!r}")
+                raise InvalidOption(f"{name} must be one of {allowed}; it is {quoted(getattr(self, name))}")
         attempts = self.max_attempts
         if attempts is not None and (type(attempts) is not int or not 1 <= attempts <= 1_000_000):
-            raise InvalidOption(f"max_attempts must be a whole number from 1 to 1000000; it is {attempts!r}")
+            raise InvalidOption(
+                f"max_attempts must be a whole number from 1 to 1000000; it is {quoted(attempts)}"
+            )
 
 
 NAMES = tuple(f.name for f in fields(Options))
@@ -89,13 +96,13 @@ def duration(name: str, value: timedelta | float | None) -> timedelta | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, timedelta | int | float):
-        raise InvalidOption(f"{name} must be a timedelta or a number of seconds; it is {value!r}")
+        raise InvalidOption(f"{name} must be a timedelta or a number of seconds; it is {quoted(value)}")
     try:
         length = value if isinstance(value, timedelta) else timedelta(seconds=value)
     except (OverflowError, ValueError):
-        raise InvalidOption(f"{name} must be a finite length of time; it is {value!r}") from None
+        raise InvalidOption(f"{name} must be a finite length of time; it is {quoted(value)}") from None
     if not timedelta(0) <= length <= LONGEST:
-        raise InvalidOption(f"{name} must lie between 0 and {LONGEST.days} days; it is {value!r}")
+        raise InvalidOption(f"{name} must lie between 0 and {LONGEST.days} days; it is {quoted(value)}")
     return length
 
 
@@ -103,24 +110,23 @@ def _instant(name: str, value: datetime | None) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise InvalidOption(f"{name} must be a datetime; it is {value!r}")
+        raise InvalidOption(f"{name} must be a datetime; it is {quoted(value)}")
     if value.utcoffset() is None:
         raise InvalidOption(
-            f"{name} must be an aware datetime, so that it names one instant; {value!r} is naive"
+            f"{name} must be an aware datetime, so that it names one instant; {quoted(value)} is naive"
         )
-    try:
-        return value.astimezone(UTC)
-    except OverflowError:
-        raise InvalidOption(f"{name} is out of range: {value!r}") from None
+    if not EARLIEST <= value <= LATEST:
+        raise InvalidOption(f"{name} must lie between the years 1 and {LATEST.year}; it is {quoted(value)}")
+    return value.astimezone(UTC)
 
 
 def _check_attributes(attributes: object) -> None:
     if not isinstance(attributes, Mapping) or not all(isinstance(key, str) for key in attributes):
-        raise InvalidOption(f"attributes must be a dict with text keys; they are {attributes!r}")
+        raise InvalidOption(f"attributes must be a dict with text keys; they are {quoted(attributes)}")
     try:
         text = json.dumps(dict(attributes), allow_nan=False, ensure_ascii=False)
         text.encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidOption(f"attributes must be plain JSON values: {error}") from None
-    if "\\u0000" in text:
+    if NUL.search(text):
         raise InvalidOption("attributes hold a NUL character, which PostgreSQL cannot store in JSON")

@@ -15,7 +15,13 @@ from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.handle import Handle
 from django_durable.engine.notices import give_notice
-from django_durable.exceptions import ConflictingWorkflow, Deduplicated, InvalidOption, WorkflowIDInUse
+from django_durable.exceptions import (
+    ConflictingWorkflow,
+    Deduplicated,
+    InvalidOption,
+    PayloadTooLarge,
+    WorkflowIDInUse,
+)
 from django_durable.models import DEFAULT_QUEUE, Queue, WorkflowStatus, database
 from django_durable.signals import workflow_enqueued
 
@@ -38,13 +44,17 @@ def enqueue(name: str, options: Options, call: Call) -> Handle:
         existing = _existing(name, workflow_id, options, params["queue"], using)
         if existing is not None:
             return existing
-    raise RuntimeError(f"workflow {workflow_id!r} appeared and vanished {INSERT_TRIES} times while it was enqueued")
+    raise RuntimeError(
+        f"workflow {workflow_id!r} appeared and vanished {INSERT_TRIES} times while it was enqueued"
+    )
 
 
 def enqueue_many(name: str, options: Options, calls: Iterable[Call]) -> list[Handle]:
     """Put many runs in line, a thousand rows a statement; they share all options, so none that is unique."""
     if options.id is not None or options.deduplication_id is not None:
-        raise InvalidOption("enqueue_many() makes many runs, so they cannot share an id or a deduplication_id")
+        raise InvalidOption(
+            "enqueue_many() makes many runs, so they cannot share an id or a deduplication_id"
+        )
     using = database.alias()
     params = _params(name, options)
     rows = [(uuid7(), payloads.encode_call(*call)) for call in calls]
@@ -56,7 +66,9 @@ def enqueue_many(name: str, options: Options, calls: Iterable[Call]) -> list[Han
 def _insert(params: dict[str, Any], rows: Sequence[tuple[str, str]], using: str) -> list[str]:
     _warn_of_unknown_queue(params["queue"], using)
     ids, inputs = zip(*rows, strict=True)
-    inserted = WorkflowStatus.objects.db_manager(using).insert({**params, "ids": list(ids), "inputs": list(inputs)})
+    inserted = WorkflowStatus.objects.db_manager(using).insert(
+        {**params, "ids": list(ids), "inputs": list(inputs)}
+    )
     if inserted:
         give_notice(using)
         workflow_enqueued.send_robust(Handle, ids=inserted, name=params["name"], queue=params["queue"])
@@ -83,9 +95,17 @@ def _params(name: str, options: Options) -> dict[str, Any]:
         "parent": None,
         "parent_step": None,
         "schedule_name": None,
-        "attributes": json.dumps(dict(options.attributes)),
+        "attributes": _attributes(options),
         "headers": "{}",
     }
+
+
+def _attributes(options: Options) -> str:
+    text = json.dumps(dict(options.attributes))
+    limit = settings().max_payload
+    if len(text) > limit:
+        raise PayloadTooLarge("attributes", len(text), limit)
+    return text
 
 
 def _existing(name: str, workflow_id: str, options: Options, queue: str, using: str) -> Handle | None:
@@ -94,7 +114,10 @@ def _existing(name: str, workflow_id: str, options: Options, queue: str, using: 
     if taken is not None:
         return _same_id(name, taken, workflow_id, options, using)
     live = runs.filter(
-        queue=queue, deduplication_id=options.deduplication_id, deduplication_id__isnull=False, status__in=ACTIVE
+        queue=queue,
+        deduplication_id=options.deduplication_id,
+        deduplication_id__isnull=False,
+        status__in=ACTIVE,
     )
     holder = live.values_list("id", flat=True).first()
     if holder is None:
