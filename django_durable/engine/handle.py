@@ -83,7 +83,7 @@ class Handle:
         return self._settled(status)
 
     async def aresult(self, timeout: float | timedelta | None = None) -> Any:
-        return await sync_to_async(self.result, thread_sensitive=False)(timeout)
+        return await sync_to_async(self._result_in_a_thread, thread_sensitive=False)(timeout)
 
     def cancel(self, reason: str = "") -> None:
         """Stop the run at its next durable call; raises TransitionRefused if it has ended."""
@@ -96,6 +96,12 @@ class Handle:
     def retry(self) -> None:
         """Put a failed run back in line, to go on from the step that failed."""
         transitions.retry([self.id], using=self.using)
+
+    def _result_in_a_thread(self, timeout: float | timedelta | None) -> Any:
+        try:
+            return self.result(timeout)
+        finally:
+            connections[self.using].close()  # the thread goes back to a pool, where nobody else would
 
     def _settled(self, status: Status) -> Any:
         output, error, serialization = self._columns("output", "error", "serialization")
