@@ -28,6 +28,9 @@ class Shut(NamedTuple):
         named = {partition: 0 for partition, room in rooms.partitions.items() if room.is_shut}
         return cls(keys, named, rooms.partition.is_shut)
 
+    def holds_all(self, rooms: Rooms) -> bool:
+        return self.unnamed and len(self.partitions) == len(rooms.partitions)
+
     def holds(self, rooms: Rooms, partition: str | None, key: str | None) -> bool:
         if key in self.keys or partition in self.partitions:
             return True
@@ -41,8 +44,21 @@ class Ledger:
     start, absent (or NEVER) is not yet. The `filled_…` lists name those that had some.
     """
 
-    __slots__ = ("_keys", "_left", "_rooms", "_shut", "closed", "closed_keys", "closed_partitions")
-    __slots__ += ("filled_keys", "filled_partitions", "is_partitioned", "queue", "slots", "turn")
+    __slots__ = (
+        "_keys",
+        "_left",
+        "_rooms",
+        "_shut",
+        "closed",
+        "closed_keys",
+        "closed_partitions",
+        "filled_keys",
+        "filled_partitions",
+        "is_partitioned",
+        "queue",
+        "slots",
+        "turn",
+    )
 
     def __init__(self, rooms: Rooms, shut: Shut) -> None:
         self._rooms = rooms
@@ -53,7 +69,8 @@ class Ledger:
         self._left: dict[str | None, list[int]] = {}
         self.is_partitioned = rooms.partition is not None
         self.turn = 0
-        self.closed = 0 if self.slots <= 0 or self.queue <= 0 else NEVER
+        is_full = self.slots <= 0 or self.queue <= 0 or shut.holds_all(rooms)
+        self.closed = 0 if is_full else NEVER
         self.closed_keys: dict[Any, int] = dict(shut.keys)
         self.closed_partitions: dict[str | None, int] = dict(shut.partitions)
         self.filled_keys: list[str] = []

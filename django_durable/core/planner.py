@@ -49,6 +49,7 @@ class Seek(NamedTuple):
 
 class Planner:
     __slots__ = (
+        "_asked_in",
         "_contenders",
         "_held",
         "_line",
@@ -71,18 +72,24 @@ class Planner:
         self._loaded: Loaded | None = None
         self._contenders: list[Contender] = []
         self._windows = 0
+        self._asked_in = 1
         self._ranking: Ranking | None = None
         self._settled = False
 
-    def read(self, rows: Sequence[Candidate], ended: bool) -> None:
-        """Take in a window: rows in line order behind `cursor`; `ended` if it came short of its size."""
+    def read(self, rows: Sequence[Candidate], ended: bool, reached: Place | None = None) -> None:
+        """Take in a window: rows in line order behind `cursor`; `ended` if no row is behind them.
+
+        `reached` is the place up to which the line was looked at, if that is behind the last of the rows.
+        """
         self._windows += 1
-        self._reading.advance(rows, ended)
+        if self._is_answer():
+            self._reading.advance(rows, ended, reached)
         self._take_in(rows)
 
     def read_group(self, group: str, rows: Sequence[Candidate], ended: bool) -> None:
         """Take in the answer to a seek; `ended` if it came short of its limit."""
-        self._reading.advance_group(group, rows, ended)
+        if self._is_answer():
+            self._reading.advance_group(group, rows, ended)
         self._take_in(rows)
 
     def directory(self, places: Mapping[str, Place], complete: bool) -> None:
@@ -142,6 +149,7 @@ class Planner:
         It moves back when rows left out must be read after all.
         """
         self._ranked()
+        self._asked_in = self._reading.passes
         return self._reading.cursor
 
     @property
@@ -165,6 +173,7 @@ class Planner:
     def next_groups(self) -> list[Seek]:
         """The groups whose next rows can still win, the most promising first; empty before the directory."""
         self._ranked()
+        self._asked_in = self._reading.passes
         unread = self._reading.unread or {}
         best = self._contenders[: max(self._line.rooms.slots, 1)]
         return [Seek(found.group, unread[found.group], self._depth(found, len(best))) for found in best]
@@ -176,6 +185,10 @@ class Planner:
         reading = self._reading
         unread = [group for group, place in (reading.unread or {}).items() if place != END]
         return stopped_by(ranking, self._line.rows.values(), unread, reading.has_ended)
+
+    def _is_answer(self) -> bool:
+        """Rows asked for in an earlier pass do not answer where reading has started again."""
+        return self._asked_in == self._reading.passes
 
     def _take_in(self, rows: Sequence[Candidate]) -> None:
         self._new.extend(rows)

@@ -22,6 +22,10 @@ class Exclusions(NamedTuple):
     partitions: list[str | None]
     groups: list[str]
 
+    @property
+    def by_kind(self) -> list[list[Any]]:
+        return [*self]
+
 
 class LeftOut(NamedTuple):
     """Buckets left out, each with the place behind which its rows may be unread."""
@@ -29,6 +33,10 @@ class LeftOut(NamedTuple):
     keys: dict[str, Place]
     partitions: dict[str | None, Place]
     groups: dict[str, Place]
+
+    @property
+    def by_kind(self) -> list[dict[Any, Place]]:
+        return [*self]
 
 
 class Reading:
@@ -59,10 +67,12 @@ class Reading:
         starts += [self.unread.values()] if self.unread is not None else []
         return all(place == END for places in starts for place in places)
 
-    def advance(self, rows: Sequence[Candidate], ended: bool) -> None:
+    def advance(self, rows: Sequence[Candidate], ended: bool, reached: Place | None = None) -> None:
         """Note a window read behind the cursor."""
         if ended:
             self.cursor = END
+        elif reached is not None:
+            self.cursor = max(self.cursor, reached)
         elif rows:
             self.cursor = max(self.cursor, rows[-1].place)
 
@@ -77,7 +87,7 @@ class Reading:
 
     def leave_out(self, names: Exclusions) -> None:
         """Leave buckets out of the windows from the cursor on, or from where they are left out already."""
-        for left_out, new in zip(self.left_out, names, strict=True):
+        for left_out, new in zip(self.left_out.by_kind, names.by_kind, strict=True):
             for name in new:
                 left_out.setdefault(name, self.cursor)
 
@@ -90,14 +100,12 @@ class Reading:
     def lift(self, names: Exclusions) -> None:
         """Take buckets back into the reads, which start again where the first of them was left out."""
         self.passes += 1
-        for kind, lifted in enumerate(names):
-            places = {name: self.left_out[kind].pop(name) for name in lifted}
-            if not places:
-                continue
-            if self.unread is not None:
-                self._pull_back_groups(self.unread, places)
-            else:
+        for kind, lifted in enumerate(names.by_kind):
+            places = {name: self.left_out.by_kind[kind].pop(name) for name in lifted}
+            if places and self.unread is None:
                 self._pull_back_windows(kind, min(places.values()))
+            elif places and self.unread is not None:
+                self._pull_back_groups(self.unread, places)
 
     def note_directory(self, places: Mapping[str, Place], complete: bool) -> None:
         self._places.update(places)
@@ -110,14 +118,14 @@ class Reading:
             self._pull_back_shut(min(self.unread.values(), default=END))
 
     def _starts(self) -> dict[str, Place]:
-        out = {**self.left_out.groups}
+        groups = self.left_out.groups
         partitions = {**self.left_out.partitions, **self.shut.partitions}
         starts = {}
-        for group, (rank, line) in self._places.items():
+        for group, first in self._places.items():
             behind = self.cursor
-            if out or partitions:
-                behind = min(behind, out.get(group, behind), partitions.get(partition_of(group), behind))
-            starts[group] = max(behind, (rank, line - 1))
+            if groups or partitions:
+                behind = min(behind, groups.get(group, END), partitions.get(partition_of(group), END))
+            starts[group] = max(behind, _before(first))
         return starts
 
     def _shut_out(self, shut: dict[Any, Place], left_out: dict[Any, Place], names: Any) -> None:
@@ -134,21 +142,24 @@ class Reading:
         of one kind share no row.
         """
         self.cursor = min(self.cursor, place)
-        for other in range(len(self.left_out)):
-            if other != kind:
-                _pull_back(self.left_out[other], place)
-                _pull_back(self.shut[other], place)
+        for out in (self.left_out.by_kind, self.shut.by_kind):
+            for other in (*out[:kind], *out[kind + 1 :]):
+                _pull_back(other, place)
 
     def _pull_back_groups(self, unread: dict[str, Place], places: dict[Any, Place]) -> None:
         for key, place in places.items():
             for group, start in unread.items():
                 if limit_key_of(group) == key or partition_of(group) is not None:
-                    unread[group] = min(start, place)
+                    unread[group] = max(min(start, place), _before(self._places[group]))
             self._pull_back_shut(place)
 
     def _pull_back_shut(self, place: Place) -> None:
         """Reads of single groups leave shut keys out from the first of their places on."""
         _pull_back(self.shut.keys, place)
+
+
+def _before(place: Place) -> Place:
+    return place[0], place[1] - 1
 
 
 def _pull_back(places: dict[Any, Place], to: Place) -> None:
