@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.tree import PACKAGE, ROOT, plant, tracked
+from tests.meta.tree import PACKAGE, ROOT, git_files, plant, tracked
 
 
 def lost_on_the_way(root: Path, wheel: Path) -> set[str]:
@@ -33,8 +33,7 @@ def test_the_wheel_carries_the_whole_package_and_nothing_else(wheel):
 
 def _not_added_yet() -> set[str]:
     """Files that the builder sees and git does not: somebody is at work on them."""
-    listing = ["git", "ls-files", "-z", "--others", "--exclude-standard", PACKAGE]
-    return set(subprocess.run(listing, cwd=ROOT, capture_output=True, text=True).stdout.split("\0"))
+    return set(git_files(ROOT, "--others", "--exclude-standard", PACKAGE))
 
 
 def test_the_wheel_says_that_it_is_typed_and_how_it_is_licensed(wheel):

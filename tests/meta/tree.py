@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,11 +44,19 @@ def modules(root: Path, *folders: str) -> Iterator[Module]:
 
 def tracked(root: Path) -> list[Path]:
     """What git keeps; in a tree without git, such as an unpacked archive, all that is not hidden or built."""
-    listing = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True)
-    if listing.returncode == 0 and listing.stdout:
-        kept = [root / name for name in listing.stdout.split("\0") if name]
+    kept = [root / name for name in git_files(root)]
+    if kept:
         return [path for path in kept if path.is_file()]
     return [path for path in sorted(root.rglob("*")) if path.is_file() and _is_kept(path.relative_to(root))]
+
+
+def git_files(root: Path, *which: str) -> list[str]:
+    """What `git ls-files` lists; nothing where there is no git, or where it does not know the tree."""
+    if not shutil.which("git"):
+        return []
+    command: list[str | Path] = ["git", "-C", root, "ls-files", "-z", *which]
+    listing = subprocess.run(command, capture_output=True, text=True).stdout
+    return [name for name in listing.split("\0") if name]
 
 
 def plant(root: Path, place: str, text: str) -> Path:
