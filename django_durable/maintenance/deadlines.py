@@ -1,0 +1,42 @@
+"""Runs past their deadline, or not started by the time they had to be, are cancelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django_durable.core import failures
+from django_durable.exceptions import WorkflowCancelled
+from django_durable.maintenance.bounded import bounded
+from django_durable.models import database
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The ids cancelled; full batches may have left more."""
+
+    timed_out: tuple[str, ...]
+    expired: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        return len(self.timed_out) + len(self.expired)
+
+
+class Deadlines:
+    """A running body learns of it at its next durable call."""
+
+    def __init__(self, using: str, batch: int = BATCH) -> None:
+        self.using = using
+        self.batch = batch
+
+    def run_once(self) -> Ended:
+        """Cancel one batch of each kind, the latest first."""
+        return Ended(self._cancel("time_out", "deadline"), self._cancel("expire", "expired"))
+
+    def _cancel(self, statement: str, reason: str) -> tuple[str, ...]:
+        error = failures.describe(WorkflowCancelled("", reason))
+        with bounded(self.using):
+            rows = database.fetch(statement, {"batch": self.batch, "error": error}, self.using)
+        return tuple(workflow_id for (workflow_id,) in rows)

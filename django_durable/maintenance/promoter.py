@@ -1,0 +1,35 @@
+"""DELAYED runs whose time has come stand in line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from django_durable.engine.notices import give_notice
+from django_durable.maintenance.bounded import bounded
+from django_durable.models import database
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """How many runs joined each queue; a full batch may have left more."""
+
+    queues: Counter[str] = field(default_factory=Counter)
+
+
+class Promoter:
+    """Safe to run everywhere at once: each row is taken by one."""
+
+    def __init__(self, using: str, batch: int = BATCH) -> None:
+        self.using = using
+        self.batch = batch
+
+    def run_once(self) -> Promoted:
+        """Promote one batch, the earliest first."""
+        with bounded(self.using):
+            rows = database.fetch("promote", {"batch": self.batch}, self.using)
+            if rows:
+                give_notice(self.using)
+        return Promoted(Counter(queue for (queue,) in rows))

@@ -1,0 +1,104 @@
+"""What lost executors ran goes back to its place in line; what was dispatched too often is parked.
+
+An executor is lost when its lease ended. One worker takes it at a time: its row is locked while a batch of
+its runs is given back, and goes when it owns nothing any more. Owners without a row are lost too; they are
+given one lease to turn out to be alive.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django_durable.conf import settings
+from django_durable.core.states import Status
+from django_durable.engine.notices import give_notice
+from django_durable.maintenance.bounded import bounded
+from django_durable.models import Executor, database
+from django_durable.signals import executor_lost
+
+BATCH = 200
+LONGEST = 1.0  # seconds of one pass
+
+
+@dataclass(slots=True)
+class Recovered:
+    """What one pass did; executors that still own runs which others hold locked are left to the next pass."""
+
+    executors: list[UUID] = field(default_factory=list)
+    left: set[UUID] = field(default_factory=set)
+    returned: int = 0
+    parked: int = 0
+    is_cut_short: bool = False
+
+    @property
+    def runs(self) -> int:
+        return self.returned + self.parked
+
+
+class Recovery:
+    """Needs no slot and no leader: any number of workers may do it at once. `lease` is seconds."""
+
+    def __init__(self, using: str, lease: float, batch: int = BATCH) -> None:
+        self.using = using
+        self.lease = lease
+        self.batch = batch
+        self._orphans: dict[UUID, float] = {}
+
+    def run_once(self) -> Recovered:
+        """Recover what is lost by now, a batch a transaction, for about a second."""
+        done = Recovered()
+        until = time.monotonic() + LONGEST
+        while self._recover_one(done):
+            if time.monotonic() > until:
+                done.is_cut_short = True
+                break
+        for orphan in self._ripe_orphans():
+            while not done.is_cut_short and self._recover_orphan(orphan, done):
+                done.is_cut_short = time.monotonic() > until
+        for executor in done.executors:
+            executor_lost.send_robust(Executor, executor=executor, successor=None)
+        return done
+
+    def _recover_one(self, done: Recovered) -> bool:
+        """A batch of one lost executor's runs, its row locked meanwhile; False if there is none to take."""
+        with bounded(self.using):
+            lost = database.fetch("lost_executors", {"batch": len(done.left) + 1}, self.using)
+            executor = next((found for (found,) in lost if found not in done.left), None)
+            if executor is None:
+                return False
+            if not self._give_back(executor, done):
+                done.executors.append(executor) if forget(executor, self.using) else done.left.add(executor)
+        return True
+
+    def _recover_orphan(self, orphan: UUID, done: Recovered) -> bool:
+        with bounded(self.using):
+            return self._give_back(orphan, done)
+
+    def _give_back(self, executor: UUID, done: Recovered) -> bool:
+        """Whether there may be more."""
+        params = {
+            "executor": executor,
+            "batch": self.batch,
+            "max_claims": settings().max_recovery_attempts + 1,
+        }
+        rows = database.fetch("recover", params, self.using)
+        returned = sum(status == Status.ENQUEUED for _, status in rows)
+        done.returned += returned
+        done.parked += len(rows) - returned
+        if returned:
+            give_notice(self.using)
+        return len(rows) >= self.batch
+
+    def _ripe_orphans(self) -> list[UUID]:
+        """Owners that were without a row one lease ago already."""
+        now = time.monotonic()
+        found = [orphan for (orphan,) in database.fetch("orphaned_executors", {}, self.using)]
+        self._orphans = {orphan: self._orphans.get(orphan, now) for orphan in found}
+        return [orphan for orphan, since in self._orphans.items() if now - since >= self.lease]
+
+
+def forget(executor: UUID, using: str) -> bool:
+    """Remove the row of an executor that owns nothing; False if it still owns a run."""
+    return bool(database.fetch("forget_executor", {"executor": executor}, using))

@@ -1,0 +1,85 @@
+"""`manage.py run_queues`: work on the queues until told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
+
+from django_durable import logs
+from django_durable.conf import settings
+from django_durable.worker import leash
+from django_durable.worker.arguments import add_arguments, child_arguments, worker_options
+from django_durable.worker.child_command import start_again
+from django_durable.worker.connecting import bound_waits
+from django_durable.worker.os_signals import Requests
+from django_durable.worker.parent import Parent
+from django_durable.worker.supervisor import Supervisor, Verdict
+
+
+class Command(BaseCommand):
+    help = "Run workflows from the queues. TERM or INT drain it; a second one gives back and ends at once."
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.requests = Requests()
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        self.requests.install()  # before anything else: a stop that is asked for during the start counts
+        super().run_from_argv(argv)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        logs.configure(options["verbosity"], options["format"])
+        self.requests.install()
+        undo = logs.connect()
+        try:
+            verdict = self._parent(options) if options["processes"] > 1 else self._worker(options)
+        finally:
+            undo()
+            self.requests.restore()
+        _leave(verdict)
+
+    def _worker(self, options: dict[str, Any]) -> Verdict:
+        told = worker_options(options)
+        listens_to = settings().listen_database or told.using
+        for alias in (told.using, listens_to):
+            _require_postgres(alias)
+        bound_waits(told.using, listens_to)
+        if options["child"]:
+            leash.obey(self.requests)
+        return Supervisor(told, self.requests).run()
+
+    def _parent(self, options: dict[str, Any]) -> Verdict:
+        connections.close_all()
+        commands = [
+            start_again("run_queues", child_arguments(options, number))
+            for number in range(1, options["processes"] + 1)
+        ]
+        timeout = options["shutdown_timeout"]
+        parent = Parent(commands, self.requests, shutdown_timeout=timeout, burst=options["burst"])
+        return Verdict(parent.run(), is_hung=False)
+
+
+def _require_postgres(alias: str) -> None:
+    if alias not in connections:
+        raise CommandError(f"DATABASES has no {alias!r}; it has {', '.join(connections)}")
+    if connections[alias].vendor != "postgresql":
+        raise CommandError(f"database {alias!r} is {connections[alias].vendor}; the queues need PostgreSQL")
+
+
+def _leave(verdict: Verdict) -> None:
+    """Exit by the verdict's code; past threads that would hold up an ordinary exit."""
+    if verdict.is_hung:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(verdict.code)
+    if verdict.code:
+        sys.exit(verdict.code)

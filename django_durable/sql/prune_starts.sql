@@ -1,0 +1,21 @@
+-- Delete counted starts that no rate looks back at any more.
+--   rides on   durable_rate_start_pkey: ids grow with time, so the first ones are the oldest
+--   locks      FOR UPDATE SKIP LOCKED
+--   returns    the ids deleted
+DELETE FROM durable_rate_start AS gone
+USING (
+    SELECT oldest.id
+    FROM (
+        SELECT s.id, s.started_at FROM durable_rate_start AS s ORDER BY s.id LIMIT %(batch)s FOR UPDATE SKIP LOCKED
+    ) AS oldest
+    WHERE oldest.started_at < statement_timestamp() - (
+        SELECT coalesce(max(periods.length), '0') + interval '1 minute'
+        FROM (
+            SELECT q.rate_period FROM durable_queue AS q
+            UNION ALL SELECT q.partition_rate_period FROM durable_queue AS q
+            UNION ALL SELECT l.window FROM durable_limit AS l
+        ) AS periods (length)
+    )
+) AS past
+WHERE gone.id = past.id
+RETURNING gone.id

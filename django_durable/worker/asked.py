@@ -1,0 +1,66 @@
+"""One queue as its poller sees it: when to ask next, and what its last claim left behind."""
+
+from __future__ import annotations
+
+from django_durable.claim.claimer import Claims
+from django_durable.worker.cadence import Cadence
+from django_durable.worker.queue_set import ServedQueue
+from django_durable.worker.trouble import Trouble
+
+TOGETHER = 0.2
+
+
+class Asked:
+    """`due` is a monotonic instant. A hungry queue has more work for the next free slot."""
+
+    def __init__(self, queue: ServedQueue) -> None:
+        self.queue = queue
+        self.cadence = Cadence(queue.interval)
+        self.trouble = Trouble(f"claiming from queue {queue.name!r}")
+        self.due = 0.0
+        self.is_hungry = False
+        self.is_limited = False
+        self.met_peer = False
+
+    def follow(self, queue: ServedQueue) -> None:
+        self.queue = queue
+        self.cadence.own = queue.interval
+
+    def is_asked(self, now: float, asks_all: bool, asks_busy: bool) -> bool:
+        """Whether a question has to be put for it: to all, to those that may have got work, or it is due."""
+        if self.is_hungry:
+            return False
+        return asks_all or self.due <= now or (asks_busy and not self.is_limited)
+
+    def goes_along(self, now: float, asks_all: bool, asks_busy: bool) -> bool:
+        """Whether it is part of a question that is put anyway; then it may be a little early."""
+        early = 0.0 if self.met_peer else self.cadence.interval * TOGETHER
+        return self.is_asked(now + early, asks_all, asks_busy)
+
+    def was_empty(self, now: float, jitter: float) -> None:
+        """There was nothing to claim."""
+        self.is_hungry = self.is_limited = self.met_peer = False
+        self.cadence.went_well()
+        self.due = now + self.cadence.interval * jitter
+
+    def was_claimed(self, claims: Claims, slots: int, now: float, jitter: float) -> None:
+        """A claim for so many slots came to its end."""
+        self.was_empty(now, jitter)
+        self.trouble.succeeded()
+        self.is_hungry = len(claims.runs) >= slots
+        self.is_limited = not self.is_hungry and _met_a_limit(claims)
+
+    def met_a_peer(self, now: float, soon: float) -> None:
+        """Another worker holds what a claim needs; it will not for long."""
+        self.was_empty(now, 1.0)
+        self.met_peer = True
+        self.due = now + soon
+
+    def met_conflict(self, now: float, jitter: float) -> None:
+        self.was_empty(now, jitter)
+        self.cadence.met_conflict()
+        self.due = now + self.cadence.interval * jitter
+
+
+def _met_a_limit(claims: Claims) -> bool:
+    return claims.stopped_by is not None and not claims.stopped_by.line_ended

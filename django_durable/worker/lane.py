@@ -1,0 +1,82 @@
+"""A line of writes of one kind: sent together, kept together, decided one by one only where one is bad."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from django.db import Error, InterfaceError, OperationalError
+
+from django_durable.engine.outages import is_conflict
+from django_durable.worker.trouble import sqlstate
+
+ROWS_A_STATEMENT = 1000
+TRIES = 3
+# classes of SQLSTATE that mean a row that cannot be stored, not a database that stores nothing just now
+POISON = ("0A", "22", "23", "54", "P0")
+
+T = TypeVar("T")
+
+
+class Lane(Generic[T]):
+    """`write` sends and answers some at once, or raises; `refuse` answers one that cannot be stored."""
+
+    def __init__(self, write: Callable[[Sequence[T]], None], refuse: Callable[[T, Exception], None]) -> None:
+        self._write = write
+        self._refuse = refuse
+        self._queue: deque[T] = deque()
+        self._batch: list[T] = []
+        self.append = self._queue.append
+
+    def __len__(self) -> int:
+        """How many are not answered yet."""
+        return len(self._queue) + len(self._batch)
+
+    def flush(self, count: int) -> None:
+        """Send the first `count`; raises what keeps the database from storing anything, and keeps those."""
+        while count > 0:
+            self._batch = [self._queue.popleft() for _ in range(min(count, ROWS_A_STATEMENT))]
+            count -= len(self._batch)
+            try:
+                self._send()
+            finally:
+                self._queue.extendleft(reversed(self._batch))
+                self._batch = []
+
+    def _send(self) -> None:
+        try:
+            self._try(self._batch)
+        except Exception as error:
+            if not is_poison(error):
+                raise
+            self._send_singly()
+        else:
+            self._batch = []
+
+    def _send_singly(self) -> None:
+        while self._batch:
+            try:
+                self._try(self._batch[:1])
+            except Exception as error:
+                if not is_poison(error):
+                    raise
+                self._refuse(self._batch[0], error)
+            del self._batch[0]
+
+    def _try(self, some: Sequence[T]) -> None:
+        for _ in range(TRIES - 1):
+            try:
+                return self._write(some)
+            except Error as error:
+                if not (is_conflict(error) or (len(some) == 1 and is_poison(error))):
+                    raise
+        return self._write(some)
+
+
+def is_poison(error: Exception) -> bool:
+    """Whether it is about the values. An error without a code comes from this side."""
+    code = sqlstate(error)
+    if code is not None:
+        return code.startswith(POISON)
+    return not isinstance(error, OperationalError | InterfaceError)

@@ -1,0 +1,143 @@
+"""Notices that something was put in line, heard on a connection of its own. They only save waiting."""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+from django.db import Error, OperationalError, connections
+
+from django_durable.models import database
+from django_durable.worker.service import Duty
+
+PATIENCE = 3.0  # seconds for a probe to come back
+QUIET = 20.0  # seconds without a notice after which the connection is probed again
+RETRY_WHEN_DEAF = 600.0
+DEAF = (
+    "notices do not arrive over the database %r: new work is found by polling only. If a transaction pooler "
+    "is between, name a direct connection in DURABLE['LISTEN_DATABASE'] or give --no-listen"
+)
+
+logger = logging.getLogger("django_durable.worker")
+
+
+class Listener(Duty):
+    """Connects, proves by a probe that notices arrive, and calls `on_notice` at each and at each connect."""
+
+    name = "listener"
+
+    def __init__(self, using: str) -> None:
+        self.using = using
+        self.on_notice: Callable[[], None] = lambda: None
+        self.is_hearing = False
+        self._heard: list[str] = []
+        self._ear, self._mouth = socket.socketpair()
+        self._ear.setblocking(False)
+        self._mouth.setblocking(False)
+        self._is_deafness_told = False
+
+    def interrupt(self) -> None:
+        """End the wait for notices."""
+        with suppress(OSError):
+            self._mouth.send(b".")
+
+    def tick(self) -> float:
+        try:
+            return self._listen()
+        except BaseException:
+            self.is_hearing = False
+            raise
+
+    def finish(self) -> None:
+        self._disconnect()
+
+    def _listen(self) -> float:
+        if not self.is_hearing:
+            return self._connect()
+        until = time.monotonic() + QUIET
+        if self._wait(QUIET):
+            self._pass_on()
+        elif time.monotonic() >= until and not self._probe():
+            raise OperationalError("notices do not arrive any more")
+        return 0.0
+
+    def _connect(self) -> float:
+        self._disconnect()
+        database.fetch("listen", {}, self.using)
+        self._raw.add_notify_handler(lambda notice: self._heard.append(notice.payload))
+        self.is_hearing = self._probe()
+        self.on_notice()
+        if self.is_hearing:
+            return 0.0
+        self._tell_deafness()
+        self._disconnect()
+        return RETRY_WHEN_DEAF
+
+    @property
+    def _raw(self) -> Any:
+        connections[self.using].ensure_connection()
+        return connections[self.using].connection
+
+    def _disconnect(self) -> None:
+        """Close for good: a pool must not hand a listening connection to others."""
+        connection = connections[self.using]
+        with suppress(Error, AttributeError):
+            connection.connection.close()
+        with suppress(Error):
+            connection.close()
+        self._heard.clear()
+
+    def _probe(self) -> bool:
+        """Whether a notice that this connection sends comes back to it."""
+        probe = uuid4().hex
+        database.fetch("probe", {"probe": probe}, self.using)
+        until = time.monotonic() + PATIENCE
+        while probe not in self._heard:
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            self._wait(left)
+        self._heard = [payload for payload in self._heard if payload != probe]
+        self._pass_on()
+        return True
+
+    def _pass_on(self) -> None:
+        """A notice is empty; what is not is somebody's probe."""
+        heard, self._heard = self._heard, []
+        if "" in heard:
+            self.on_notice()
+
+    def _wait(self, seconds: float) -> bool:
+        """Collect notices; False if none came, in that time or before an interruption."""
+        if not self._heard:
+            raw = self._raw
+            poll = select.poll()
+            poll.register(raw.fileno(), select.POLLIN)
+            poll.register(self._ear.fileno(), select.POLLIN)
+            poll.poll(seconds * 1000)
+            self._calm_down()
+            with connections[self.using].wrap_database_errors:
+                self._heard += _arrived(raw.pgconn)
+        return bool(self._heard)
+
+    def _calm_down(self) -> None:
+        with suppress(BlockingIOError):
+            self._ear.recv(64)
+
+    def _tell_deafness(self) -> None:
+        if not self._is_deafness_told:
+            self._is_deafness_told = True
+            extra = {"event": "deaf", "database": self.using}
+            logger.warning(DEAF, self.using, extra=extra)
+
+
+def _arrived(pgconn: Any) -> Iterator[str]:
+    pgconn.consume_input()
+    while notice := pgconn.notifies():
+        yield notice.extra.decode(errors="replace")

@@ -1,0 +1,238 @@
+"""Claims for the free slots: one thread and one connection ask for all queues of the process together.
+
+Each queue is asked at its own interval, all that are due in one question. After a notice, and while work is
+found, the poller is hot: it asks every 20 ms until nothing was found for 250 ms. A queue whose last claim
+filled the free slots is claimed from again, unasked, as soon as a slot is free.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from django_durable.claim.claimer import Claimer
+from django_durable.core.run import Run
+from django_durable.engine.outages import is_outage
+from django_durable.models import WorkflowStatus
+from django_durable.worker.asked import Asked
+from django_durable.worker.bell import Bell
+from django_durable.worker.heartbeat import Heartbeat
+from django_durable.worker.pool import Pool
+from django_durable.worker.queue_set import QueueSet
+from django_durable.worker.service import Duty
+from django_durable.worker.trouble import sqlstate
+
+SOON = 0.02
+HOT = 0.25
+JITTER = 0.05
+VERSION_HOLDS = 10.0  # seconds until it is read again whether this release is the newest
+
+
+class Look(NamedTuple):
+    """The last look at all queues that was asked for: which one, and whether there was anything to do."""
+
+    number: int
+    found: bool
+
+
+class Poller(Duty):
+    """Asks, claims, dispatches. The other methods only say what changed, from any thread."""
+
+    name = "poller"
+
+    def __init__(self, queue_set: QueueSet, pool: Pool, heartbeat: Heartbeat, using: str) -> None:
+        self.queue_set = queue_set
+        self.pool = pool
+        self.heartbeat = heartbeat
+        self.using = using
+        self.wake: Callable[[], None] = lambda: None
+        self.give_back: Callable[[list[Run]], None] = lambda runs: None
+        self.may_begin: Callable[[], bool] = lambda: True
+        self.last_look = Look(0, True)
+        self._queues: dict[str, Asked] = {}
+        self._order: deque[str] = deque()
+        self._claimer: Claimer | None = None
+        self._claimer_until = 0.0
+        self._hot_until = self._next_hot = 0.0
+        self._wanted_look = 0
+        self._notices = Bell()
+        self._is_short_of_slots = False
+        self._is_closed = False
+
+    def notice(self) -> None:
+        """Something may be ready."""
+        self._notices.ring()
+        self.wake()
+
+    def slot_freed(self) -> None:
+        if self._is_short_of_slots:
+            self._is_short_of_slots = False
+            self.wake()
+
+    def run_ended(self, queue: str) -> None:
+        """What it took of its queue's limits is free again."""
+        asked = self._queues.get(queue)
+        if asked is not None and asked.is_limited:
+            asked.is_limited, asked.is_hungry = False, True
+            self.wake()
+
+    def look(self) -> int:
+        """Ask for every queue now, due or not; `last_look` gets the number returned here."""
+        self._wanted_look += 1
+        self.wake()
+        return self._wanted_look
+
+    def close(self) -> None:
+        """Claim no more."""
+        self._is_closed = True
+
+    def tick(self) -> float:
+        executor = self.heartbeat.executor
+        if self._is_closed or executor is None:
+            return math.inf
+        if not self.may_begin():
+            return SOON
+        self._is_short_of_slots = True  # before looking: a slot that frees meanwhile must wake
+        if self.pool.free_slots <= 0:
+            return math.inf
+        wanted = self._wanted_look
+        is_look = wanted > self.last_look.number and self.queue_set.is_read
+        self._follow_queue_set()
+        claimer = self._claimer_of(executor)
+        found = self._serve(self._with_work(is_look, claimer), claimer)
+        if is_look:
+            self.last_look = Look(wanted, found or any(asked.is_hungry for asked in self._queues.values()))
+        return self._rest()
+
+    def _follow_queue_set(self) -> None:
+        served = self.queue_set.queues
+        for name in self._queues.keys() - served.keys():
+            del self._queues[name]
+            self._order.remove(name)
+        for name, queue in served.items():
+            if name in self._queues:
+                self._queues[name].follow(queue)
+            else:
+                self._queues[name] = Asked(queue)
+                self._order.append(name)
+
+    def _claimer_of(self, executor: UUID) -> Claimer:
+        claimer = self._claimer
+        is_stale = time.monotonic() > self._claimer_until and claimer is not None and claimer.identity.version
+        if claimer is None or claimer.identity.executor != executor or is_stale:
+            claimer = self._claimer = Claimer(executor, self.using)
+            self._claimer_until = time.monotonic() + VERSION_HOLDS
+        return claimer
+
+    def _with_work(self, is_look: bool, claimer: Claimer) -> list[Asked]:
+        """The queues to claim from, in turn; one question for all that are due and not known to have work."""
+        now = time.monotonic()
+        jitter = _jitter()
+        names = self._to_ask(now, is_look)
+        ready = set(self._ask(names, claimer)) if names else set()
+        for name in names:
+            if name not in ready:
+                self._queues[name].was_empty(now, jitter)  # the same for all: they stay together
+        return [self._queues[name] for name in self._order if name in ready or self._queues[name].is_hungry]
+
+    def _to_ask(self, now: float, is_look: bool) -> list[str]:
+        is_noticed = self._notices.wait(0)
+        asks_busy = self._is_hot(now, is_noticed)
+        some = any(asked.is_asked(now, is_look or is_noticed, asks_busy) for asked in self._queues.values())
+        names = self._queues.items() if some else ()
+        return [name for name, asked in names if asked.goes_along(now, is_look or is_noticed, asks_busy)]
+
+    def _is_hot(self, now: float, is_noticed: bool) -> bool:
+        """Whether it is time for one of the quick questions that follow a notice or a find."""
+        if is_noticed:
+            self._hot_until = now + HOT
+        elif now >= self._hot_until or now < self._next_hot:
+            return False
+        self._next_hot = now + SOON
+        return True
+
+    def _ask(self, names: Sequence[str], claimer: Claimer) -> list[str]:
+        runs = WorkflowStatus.objects.db_manager(self.using)
+        found: list[str] = runs.queues_with_work(names, claimer.identity.ready)
+        return found
+
+    def _serve(self, with_work: list[Asked], claimer: Claimer) -> bool:
+        """Claim from each, the free slots divided among those that are left; whether anything was there."""
+        found = False
+        for position, asked in enumerate(with_work):
+            free = self._room(asked, len(with_work) - position)
+            if self._is_closed or free <= 0:
+                continue
+            found |= self._claim(asked, free, claimer)
+        return found
+
+    def _room(self, asked: Asked, sharers: int) -> int:
+        free = self.pool.free_slots
+        if free <= 0:
+            asked.is_hungry = True
+            return 0
+        share = math.ceil(free / sharers)
+        most = asked.queue.worker_concurrency
+        left = share if most is None else min(share, most - self.pool.tally.in_queue(asked.queue.name))
+        if left <= 0:
+            asked.was_empty(time.monotonic(), _jitter())
+            asked.is_limited = True
+        return left
+
+    def _claim(self, asked: Asked, slots: int, claimer: Claimer) -> bool:
+        try:
+            claims = claimer.claim(asked.queue.name, slots)
+        except Exception as error:
+            if is_outage(error, self.using):
+                raise
+            return self._claim_failed(asked, error)
+        self._dispatch(claims.runs)
+        now = time.monotonic()
+        if claims.peer_at_work and not claims.runs:
+            asked.met_a_peer(now, SOON)
+            return True
+        asked.was_claimed(claims, slots, now, _jitter())
+        if claims.runs:
+            self._hot_until = now + HOT
+            self._order.remove(asked.queue.name)
+            self._order.append(asked.queue.name)
+        return bool(claims.runs)
+
+    def _claim_failed(self, asked: Asked, error: Exception) -> bool:
+        now = time.monotonic()
+        match sqlstate(error):
+            case "55P03":  # a lock that is not available
+                asked.met_a_peer(now, SOON)
+            case "40001":  # a serialization failure
+                asked.met_conflict(now, _jitter())
+            case _:
+                asked.trouble.failed(error)
+                asked.was_empty(now, _jitter())
+                return False
+        return True
+
+    def _dispatch(self, runs: list[Run]) -> None:
+        refused = [run for run in runs if not self.pool.submit(run)]
+        if refused:
+            self.give_back(refused)
+
+    def _rest(self) -> float:
+        now = time.monotonic()
+        if self.pool.free_slots <= 0:
+            return math.inf
+        if any(asked.is_hungry for asked in self._queues.values()):
+            return 0.0
+        self._is_short_of_slots = False
+        next_due = min((asked.due for asked in self._queues.values()), default=math.inf)
+        if now < self._hot_until:
+            next_due = min(next_due, self._next_hot)
+        return max(0.0, next_due - now)
+
+
+def _jitter() -> float:
+    return random.uniform(1 - JITTER, 1 + JITTER)

@@ -1,0 +1,173 @@
+"""The slots of a worker: threads that execute runs, each run in a context and sessions of its own."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from django.db import connections
+
+from django_durable.core.fence import Fence
+from django_durable.core.outcomes import Deferred, Outcome
+from django_durable.core.run import Run
+from django_durable.engine.recorder import Ended, Ending, Recorder
+from django_durable.engine.runner import Runner
+from django_durable.worker import sessions
+from django_durable.worker.tally import Tally, word_for
+
+IDLE = 30.0  # seconds after which an idle slot looks whether its connections are too old
+SET_ASIDE = 5.0  # seconds for a run whose execution ended in a way that is not an outcome
+
+logger = logging.getLogger("django_durable.worker")
+
+
+class Pool:
+    """At most `slots` runs at a time. Threads start when they are first needed."""
+
+    def __init__(self, slots: int, recorder: Recorder, tally: Tally, using: str) -> None:
+        self.slots = slots
+        self.tally = tally
+        self.on_slot_free: Callable[[], None] = lambda: None
+        self.on_end: Callable[[Run, Outcome | None], None] = lambda run, outcome: None
+        self._runner = Runner(_Overheard(recorder, self._told), using)
+        self._waiting: SimpleQueue[Run | None] = SimpleQueue()
+        self._busy: dict[Fence, Run] = {}
+        self._owned: dict[Fence, Run] = {}
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._is_open = True
+
+    @property
+    def free_slots(self) -> int:
+        """Slots to claim for: those whose body ended, less the outcomes that wait beyond as many as slots."""
+        unwritten = len(self._owned) - len(self._busy)
+        return self.slots - len(self._busy) - max(0, unwritten - self.slots)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every run is over and its outcome written."""
+        return not self._owned
+
+    @property
+    def owned(self) -> list[Run]:
+        """The runs whose outcome is not written."""
+        return list(self._owned.values())
+
+    def submit(self, run: Run) -> bool:
+        """Execute the run; False once the pool is closed: then the caller gives it back."""
+        with self._lock:
+            if not self._is_open:
+                return False
+            self.tally.take(run)
+            self._owned[run.fence] = run
+            self._busy[run.fence] = run
+            if len(self._busy) > len(self._threads) and len(self._threads) < self.slots:
+                self._start_thread()
+            self._waiting.put(run)
+        return True
+
+    def close(self) -> list[Run]:
+        """Take no more; returns the runs that no slot had begun, which are no longer the pool's."""
+        with self._lock:
+            self._is_open = False
+            unbegun = list(self._drain())
+            for _ in self._threads:
+                self._waiting.put(None)
+        for run in unbegun:
+            del self._busy[run.fence]
+        self.disown(unbegun)
+        return unbegun
+
+    def disown(self, runs: list[Run]) -> None:
+        """Forget runs that were given back although their bodies have not ended."""
+        for run in runs:
+            self._end(run.fence, "released")
+
+    def join(self, deadline: float) -> bool:
+        """Wait for all threads until a monotonic instant; False if one is still busy then."""
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _start_thread(self) -> None:
+        name = f"durable-slot-{len(self._threads) + 1}"
+        thread = threading.Thread(target=self._work, name=name)
+        self._threads.append(thread)
+        thread.start()
+
+    def _drain(self) -> list[Run]:
+        runs: list[Run] = []
+        while True:
+            try:
+                run = self._waiting.get_nowait()
+            except Empty:
+                return runs
+            if run is not None:
+                runs.append(run)
+
+    def _work(self) -> None:
+        sessions.adopt_thread()
+        try:
+            while True:
+                try:
+                    run = self._waiting.get(timeout=IDLE)
+                except Empty:
+                    sessions.refresh()
+                    continue
+                if run is None:
+                    return
+                self._occupy(run)
+        finally:
+            connections.close_all()
+
+    def _occupy(self, run: Run) -> None:
+        try:
+            sessions.refresh()
+            contextvars.copy_context().run(self._runner.run, run)
+        except BaseException as error:  # the slot outlives whatever a body does
+            self._set_aside(run, error)
+        finally:
+            self._clean_up()
+            self._busy.pop(run.fence, None)
+            self.on_slot_free()
+
+    def _set_aside(self, run: Run, error: BaseException) -> None:
+        extra = {"event": "slot_error", "workflow_id": run.id, "workflow": run.name}
+        logger.critical("workflow %r broke its slot: %r", run.id, error, exc_info=error, extra=extra)
+        self._runner.recorder.end(Ending(run.fence, Deferred(SET_ASIDE, keeps_place=True)), lambda held: None)
+
+    def _clean_up(self) -> None:
+        try:
+            sessions.leave_clean()
+        except Exception:
+            logger.exception("a slot's connections could not be cleaned; they are closed")
+            connections.close_all()
+
+    def _told(self, ending: Ending, held: bool) -> None:
+        self._end(ending.fence, word_for(ending.outcome, held), ending.outcome)
+
+    def _end(self, fence: Fence, what_became: str, outcome: Outcome | None = None) -> None:
+        run = self._owned.pop(fence, None)
+        if run is not None:
+            self.tally.give_back(run, what_became)
+            self.on_end(run, outcome)
+
+
+class _Overheard:
+    """A recorder that also tells the pool of every ending."""
+
+    def __init__(self, recorder: Recorder, told: Callable[[Ending, bool], None]) -> None:
+        self.checkpoint = recorder.checkpoint
+        self._recorder = recorder
+        self._told = told
+
+    def end(self, ending: Ending, then: Ended) -> None:
+        def told(held: bool) -> None:
+            self._told(ending, held)
+            then(held)
+
+        self._recorder.end(ending, told)

@@ -1,0 +1,151 @@
+"""One worker process from its first moment to its last: starts the tree, watches it, stops it as asked."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db import connections
+
+from django_durable.conf import settings
+from django_durable.worker.options import WorkerOptions
+from django_durable.worker.os_signals import Requests, log_stacks
+from django_durable.worker.tree import Tree
+
+WATCH = 1.0  # seconds between looks at the parts
+SOON = 0.02  # the same while the end is near: in a burst, and while draining
+STUCK = 30.0  # seconds after which a tick is taken to wait for an answer that will not come
+GRACE = 5.0  # seconds to write and give back after the drain
+HASTE = 2.0  # the same after a second signal
+MEGABYTE = 1024 * 1024
+DEFAULT_POOL = 4  # connections of a psycopg pool whose size is not given
+
+logger = logging.getLogger("django_durable.worker")
+
+
+class Verdict(NamedTuple):
+    """With what code to exit, and whether threads are left that an ordinary exit would wait for."""
+
+    code: int
+    is_hung: bool
+
+
+class Supervisor:
+    """First stop request: claim nothing, drain, give back what is left. Second signal: give back now."""
+
+    def __init__(self, options: WorkerOptions, requests: Requests) -> None:
+        self.options = options
+        self.requests = requests
+        self.tree = Tree(options, settings(), requests.bell)
+        self._look: int | None = None
+
+    def run(self) -> Verdict:
+        began = time.monotonic()
+        self.tree.start()
+        self._announce()
+        while not self.requests.wants_stop and not self._is_over():
+            self.requests.bell.wait(SOON if self.options.burst else WATCH)
+            self._watch()
+        is_hung = not self._stop()
+        self._close(time.monotonic() - began)
+        return Verdict(self.requests.exit_code, is_hung)
+
+    def _stop(self) -> bool:
+        """Whether every part ended."""
+        _say("stopping", "stopping: %d workflows are running", len(self.tree.pool.owned))
+        self.tree.stop_claiming()
+        drained_by = time.monotonic() + self.options.shutdown_timeout
+        while not self.tree.is_drained and time.monotonic() < drained_by and not self.requests.wants_force:
+            self.requests.bell.wait(SOON)
+            self._watch()
+        return self.tree.finish(time.monotonic() + (HASTE if self.requests.wants_force else GRACE))
+
+    def _watch(self) -> None:
+        if self.requests.wants_stacks:
+            self.requests.wants_stacks = False
+            log_stacks()
+        for service in self.tree.services.values():
+            if not service.is_alive and not service.is_stopping:
+                logger.critical(
+                    "%s ended by itself; it is started again", service.name, extra=_event("dead_part")
+                )
+                service.start()
+            elif service.stuck_for > STUCK:
+                message = "%s has waited %.0f s for the database; its connection is cut"
+                logger.error(message, service.name, service.stuck_for, extra=_event("stuck"))
+                service.sever()
+
+    def _is_over(self) -> bool:
+        """Whether this process has done what it was started for."""
+        done = self.tree.tally.done
+        if self.options.max_tasks is not None and done["claimed"] >= self.options.max_tasks:
+            _say("recycled", "took %d workflows, as many as it may: it ends", done["claimed"])
+            return True
+        if self.options.max_memory is not None and (used := resident_megabytes()) > self.options.max_memory:
+            _say("recycled", "uses %d MB, more than %d: it ends", used, self.options.max_memory)
+            return True
+        return self.options.burst and self._burst_is_over()
+
+    def _burst_is_over(self) -> bool:
+        """Nothing runs, and a look at every queue that began after that found nothing to claim."""
+        if not self.tree.is_drained:
+            self._look = None
+        elif self._look is None:
+            self._look = self.tree.poller.look()
+        elif self.tree.poller.last_look.number >= self._look:
+            self._look = None
+            return not self.tree.poller.last_look.found and self.tree.is_drained
+        return False
+
+    def _announce(self) -> None:
+        names = ", ".join(self.options.queues) or "all"
+        if self.options.exclude:
+            names += f" but {', '.join(self.options.exclude)}"
+        needed = self.tree.connections_needed
+        extra = _event("start", queues=names, slots=self.options.slots, connections=needed, pid=os.getpid())
+        message = "worker %d: queues %s, %d slots, up to %d connections to the database %r"
+        logger.info(message, os.getpid(), names, self.options.slots, needed, self.options.using, extra=extra)
+        self._check_pool(needed)
+
+    def _check_pool(self, needed: int) -> None:
+        pool = connections.settings[self.options.using].get("OPTIONS", {}).get("pool")
+        size = (
+            pool.get("max_size") or pool.get("min_size", DEFAULT_POOL)
+            if isinstance(pool, dict)
+            else DEFAULT_POOL
+        )
+        if pool and size < needed:
+            message = "the connection pool of database %r holds %d, up to %d are needed: raise its max_size"
+            logger.warning(message, self.options.using, size, needed, extra=_event("small_pool"))
+
+    def _close(self, seconds: float) -> None:
+        done = dict(self.tree.tally.done)
+        given_back = done.pop("released", 0)
+        counts = ", ".join(f"{count} {word}" for word, count in done.items()) or "nothing claimed"
+        extra = _event("end", seconds=seconds, released=given_back, **done)
+        message = "worker %d ends after %.1f s: %s, %d given back"
+        logger.info(message, os.getpid(), seconds, counts, given_back, extra=extra)
+
+
+def resident_megabytes() -> int:
+    """What this process holds in memory now; where the system does not tell, its highest so far."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGESIZE") // MEGABYTE
+    except OSError:
+        import resource  # not on Windows, which has no such call
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak // MEGABYTE if sys.platform == "darwin" else peak // 1024
+
+
+def _say(event: str, message: str, *args: object) -> None:
+    logger.info(message, *args, extra=_event(event))
+
+
+def _event(event: str, **facts: object) -> dict[str, object]:
+    return {"event": event, **facts}

@@ -1,0 +1,68 @@
+"""What is due by the clock, done when its time comes; one question for all kinds of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from django_durable.instrument import Span, report
+from django_durable.maintenance.deadlines import Deadlines
+from django_durable.maintenance.promoter import Promoter
+from django_durable.models import database
+from django_durable.worker.service import Duty
+
+LONGEST_REST = 1.0
+HELD_ELSEWHERE = 0.1  # seconds until rows that a peer is at are looked at again
+
+
+class Due(NamedTuple):
+    """Seconds until the next of each kind; None where there is none."""
+
+    promotion: float | None
+    deadline: float | None
+    expiry: float | None
+
+
+class Timekeeper(Duty):
+    """Promotes delayed runs and ends overdue ones; to be woken when an earlier instant may be there."""
+
+    name = "timekeeper"
+
+    def __init__(self, using: str) -> None:
+        self.using = using
+        self.promoter = Promoter(using)
+        self.deadlines = Deadlines(using)
+        self.on_work: Callable[[], None] = lambda: None
+
+    def tick(self) -> float:
+        due = self.next_due()
+        overdue = [seconds for seconds in due if seconds is not None and seconds <= 0]
+        if not overdue:
+            return min([LONGEST_REST, *(seconds for seconds in due if seconds is not None)])
+        done = self._promote() if _is_past(due.promotion) else 0
+        if _is_past(due.deadline) or _is_past(due.expiry):
+            done += self._end_overdue()
+        return 0.0 if done else HELD_ELSEWHERE
+
+    def next_due(self) -> Due:
+        (row,) = database.fetch("next_due", {}, self.using)
+        return Due(*row)
+
+    def _promote(self) -> int:
+        promoted = self.promoter.run_once()
+        if promoted.queues:
+            self.on_work()
+        return promoted.queues.total()
+
+    def _end_overdue(self) -> int:
+        ended = self.deadlines.run_once()
+        if ended.timed_out:
+            self.on_work()  # what they took of limits is free
+        if ended.total:
+            facts = {"timed_out": len(ended.timed_out), "expired": len(ended.expired)}
+            report(Span("deadlines", facts))
+        return ended.total
+
+
+def _is_past(seconds: float | None) -> bool:
+    return seconds is not None and seconds <= 0
