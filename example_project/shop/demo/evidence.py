@@ -11,7 +11,8 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.models import Count, F, Max, Min, Q, Sum
 
-from django_durable.models import StepOutput
+from django_durable.models import StepOutput, WorkflowStatus
+from shop.demo.kill import Kill
 from shop.demo.work import Work
 from shop.models import BodyRun, ImportedRow, Order, OrderLine, Payment, Shipment, Stock, StockMovement
 
@@ -41,6 +42,11 @@ class Evidence:
         self.payments = self._payments()
         self.records = self._records()
         self.body_runs = self._body_runs()
+
+    def held(self, kill: Kill) -> dict[str, WorkflowStatus]:
+        """The workflows that ran in the killed process, those of an earlier demo included."""
+        found: dict[str, WorkflowStatus] = WorkflowStatus.objects.in_bulk(kill.held)
+        return found
 
     def _payments(self) -> dict[str, list[Payment]]:
         found = defaultdict(list)

@@ -29,6 +29,11 @@ def say_setting(bar: Bar, admin: str) -> None:
     _say(bar, "admin", admin)
 
 
+def say_leftovers(bar: Bar, count: int) -> None:
+    if count:
+        _say(bar, "left over", f"{count} workflows of an interrupted run, done along the way")
+
+
 def say_workers(bar: Bar, workers: Sequence[Worker], slots: int) -> None:
     names = ", ".join(f"{worker.name} (process {worker.pid})" for worker in workers)
     _say(bar, "workers", f"{names}; {slots} slots each")

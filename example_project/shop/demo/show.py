@@ -28,6 +28,7 @@ def play(script: Script, out: TextIO) -> bool:
     bar = Bar(out)
     stage.migrate()
     report.say_setting(bar, stage.admin())
+    report.say_leftovers(bar, stage.leftovers())
     window = stage.shelf(script)
     with _workers(script) as workers:
         report.say_workers(bar, workers, script.slots)

@@ -6,9 +6,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
+from django_durable.models import WorkflowStatus
 from shop import shelving
 from shop.demo.script import Script
 from shop.models import Product
+from shop.progress import ENDED
 
 ADMIN = "admin"
 
@@ -26,6 +28,12 @@ def admin() -> str:
         return "none made, since DEBUG is off: see createsuperuser"
     users.create_superuser(ADMIN, "admin@example.com", ADMIN)
     return f"user {ADMIN}, password {ADMIN} (just made; for development only)"
+
+
+def leftovers() -> int:
+    """How many workflows an interrupted demo left in line."""
+    count: int = WorkflowStatus.objects.exclude(status__in=ENDED).count()
+    return count
 
 
 def shelf(script: Script) -> list[Product]:

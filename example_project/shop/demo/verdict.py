@@ -33,10 +33,14 @@ def _takeover(evidence: Evidence, kill: Kill | None) -> Finding:
     """Whatever ran in the dead worker was claimed again by another."""
     if kill is None:
         return Finding("takeover", "no worker was killed", ["the work ended before one could be"])
-    held = [evidence.workflows[pk] for pk in kill.held if pk in evidence.workflows]
-    waits = [(row.started_at - kill.at).total_seconds() for row in held if row.started_at is not None]
-    left = [f"{pk} was never taken over" for pk, wait in zip(kill.held, waits, strict=True) if wait < 0]
-    words = f"{len(waits)} workflows by another worker, the last {max(waits, default=0):.1f} s after the kill"
+    waits = {
+        pk: (workflow.started_at - kill.at).total_seconds()
+        for pk, workflow in evidence.held(kill).items()
+        if workflow.started_at is not None
+    }
+    left = [f"{pk} was never taken over" for pk in kill.held if waits.get(pk, -1) < 0]
+    last = max(waits.values(), default=0)
+    words = f"{len(waits)} workflows by another worker, the last {last:.1f} s after the kill"
     return Finding("takeover", words, left)
 
 

@@ -9,160 +9,311 @@ import shop.models.body_run
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='CatalogueImport',
+            name="CatalogueImport",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.CharField(help_text='Release of the data file.', max_length=20)),
-                ('rows_total', models.PositiveIntegerField()),
-                ('rows_done', models.PositiveIntegerField(default=0)),
-                ('chunk_size', models.PositiveIntegerField(default=500)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("version", models.CharField(help_text="Release of the data file.", max_length=20)),
+                ("rows_total", models.PositiveIntegerField()),
+                ("rows_done", models.PositiveIntegerField(default=0)),
+                ("chunk_size", models.PositiveIntegerField(default=500)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Order',
+            name="Order",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('email', models.EmailField(max_length=254, verbose_name='e-mail')),
-                ('card', models.CharField(choices=[('works', '4242 4242 4242 4242: works'), ('flaky', '4000 0000 0000 0119: the first answer is lost, then works'), ('declined', '4000 0000 0000 0002: is declined')], default='works', max_length=8, verbose_name='test card')),
-                ('state', models.CharField(choices=[('placed', 'Placed'), ('shipped', 'Shipped'), ('declined', 'Declined')], default='placed', max_length=8)),
-                ('note', models.CharField(blank=True, help_text='Why it was declined.', max_length=200)),
-                ('total', models.DecimalField(decimal_places=2, default=Decimal('0'), max_digits=10)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, verbose_name="e-mail")),
+                (
+                    "card",
+                    models.CharField(
+                        choices=[
+                            ("works", "4242 4242 4242 4242: works"),
+                            ("flaky", "4000 0000 0000 0119: the first answer is lost, then works"),
+                            ("declined", "4000 0000 0000 0002: is declined"),
+                        ],
+                        default="works",
+                        max_length=8,
+                        verbose_name="test card",
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("placed", "Placed"), ("shipped", "Shipped"), ("declined", "Declined")],
+                        default="placed",
+                        max_length=8,
+                    ),
+                ),
+                ("note", models.CharField(blank=True, help_text="Why it was declined.", max_length=200)),
+                ("total", models.DecimalField(decimal_places=2, default=Decimal("0"), max_digits=10)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Payment',
+            name="Payment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('idempotency_key', models.CharField(max_length=255, unique=True)),
-                ('order_number', models.CharField(db_index=True, max_length=20)),
-                ('amount', models.DecimalField(decimal_places=2, max_digits=10)),
-                ('requests', models.PositiveIntegerField(default=1, help_text='How often the shop asked for this one charge.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("idempotency_key", models.CharField(max_length=255, unique=True)),
+                ("order_number", models.CharField(db_index=True, max_length=20)),
+                ("amount", models.DecimalField(decimal_places=2, max_digits=10)),
+                (
+                    "requests",
+                    models.PositiveIntegerField(
+                        default=1, help_text="How often the shop asked for this one charge."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Product',
+            name="Product",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sku', models.CharField(help_text="The airport's ICAO code.", max_length=8, unique=True, verbose_name='article number')),
-                ('iata', models.CharField(blank=True, max_length=3, verbose_name='IATA code')),
-                ('has_iata', models.GeneratedField(db_persist=True, expression=models.ExpressionWrapper(models.Q(('iata', ''), _negated=True), models.BooleanField()), output_field=models.BooleanField(), verbose_name='has IATA code')),
-                ('name', models.CharField(max_length=100)),
-                ('city', models.CharField(blank=True, max_length=80)),
-                ('region', models.CharField(blank=True, max_length=80)),
-                ('country', models.CharField(max_length=2)),
-                ('latitude', models.FloatField()),
-                ('longitude', models.FloatField()),
-                ('elevation', models.IntegerField(help_text='Feet above the sea.')),
-                ('time_zone', models.CharField(blank=True, max_length=40)),
-                ('price', models.DecimalField(decimal_places=2, max_digits=8)),
-                ('window', models.PositiveSmallIntegerField(blank=True, null=True, verbose_name='place in the shop window')),
-                ('updated_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "sku",
+                    models.CharField(
+                        help_text="The airport's ICAO code.",
+                        max_length=8,
+                        unique=True,
+                        verbose_name="article number",
+                    ),
+                ),
+                ("iata", models.CharField(blank=True, max_length=3, verbose_name="IATA code")),
+                (
+                    "has_iata",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.ExpressionWrapper(
+                            models.Q(("iata", ""), _negated=True), models.BooleanField()
+                        ),
+                        output_field=models.BooleanField(),
+                        verbose_name="has IATA code",
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("city", models.CharField(blank=True, max_length=80)),
+                ("region", models.CharField(blank=True, max_length=80)),
+                ("country", models.CharField(max_length=2)),
+                ("latitude", models.FloatField()),
+                ("longitude", models.FloatField()),
+                ("elevation", models.IntegerField(help_text="Feet above the sea.")),
+                ("time_zone", models.CharField(blank=True, max_length=40)),
+                ("price", models.DecimalField(decimal_places=2, max_digits=8)),
+                (
+                    "window",
+                    models.PositiveSmallIntegerField(
+                        blank=True, null=True, verbose_name="place in the shop window"
+                    ),
+                ),
+                ("updated_at", models.DateTimeField(auto_now=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Shipment',
+            name="Shipment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('payment_reference', models.CharField(max_length=20)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("payment_reference", models.CharField(max_length=20)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='StockMovement',
+            name="StockMovement",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('quantity', models.IntegerField(help_text='Negative: taken from the shelf.')),
-                ('from_shelf', models.BooleanField(default=True, help_text='False: printed to order, the shelf is not touched.')),
-                ('reason', models.CharField(choices=[('delivery', 'Delivery'), ('reservation', 'Reserved for an order'), ('release', 'Released again')], max_length=12)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("quantity", models.IntegerField(help_text="Negative: taken from the shelf.")),
+                (
+                    "from_shelf",
+                    models.BooleanField(
+                        default=True, help_text="False: printed to order, the shelf is not touched."
+                    ),
+                ),
+                (
+                    "reason",
+                    models.CharField(
+                        choices=[
+                            ("delivery", "Delivery"),
+                            ("reservation", "Reserved for an order"),
+                            ("release", "Released again"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='BodyRun',
+            name="BodyRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('workflow_id', models.CharField(max_length=255)),
-                ('step', models.CharField(max_length=100)),
-                ('part', models.PositiveIntegerField(default=0, help_text='Which of several steps of one name: the chunk.')),
-                ('pid', models.PositiveIntegerField(verbose_name='process')),
-                ('began_at', models.DateTimeField(db_default=shop.models.body_run.ClockTimestamp())),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("workflow_id", models.CharField(max_length=255)),
+                ("step", models.CharField(max_length=100)),
+                (
+                    "part",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Which of several steps of one name: the chunk."
+                    ),
+                ),
+                ("pid", models.PositiveIntegerField(verbose_name="process")),
+                ("began_at", models.DateTimeField(db_default=shop.models.body_run.ClockTimestamp())),
             ],
             options={
-                'indexes': [models.Index(fields=['workflow_id', 'step', 'part'], name='shop_bodyrun_step')],
+                "indexes": [models.Index(fields=["workflow_id", "step", "part"], name="shop_bodyrun_step")],
             },
         ),
         migrations.CreateModel(
-            name='ImportedRow',
+            name="ImportedRow",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('line', models.PositiveIntegerField()),
-                ('sku', models.CharField(max_length=8)),
-                ('catalogue_import', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='shop.catalogueimport')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("line", models.PositiveIntegerField()),
+                ("sku", models.CharField(max_length=8)),
+                (
+                    "catalogue_import",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rows",
+                        to="shop.catalogueimport",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='OrderLine',
+            name="OrderLine",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('quantity', models.PositiveIntegerField()),
-                ('unit_price', models.DecimalField(decimal_places=2, max_digits=8)),
-                ('order', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lines', to='shop.order')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("quantity", models.PositiveIntegerField()),
+                ("unit_price", models.DecimalField(decimal_places=2, max_digits=8)),
+                (
+                    "order",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="lines", to="shop.order"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Stock',
+            name="Stock",
             fields=[
-                ('product', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='stock', serialize=False, to='shop.product')),
-                ('on_hand', models.IntegerField(default=0)),
+                (
+                    "product",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="stock",
+                        serialize=False,
+                        to="shop.product",
+                    ),
+                ),
+                ("on_hand", models.IntegerField(default=0)),
             ],
             options={
-                'verbose_name_plural': 'stock',
+                "verbose_name_plural": "stock",
             },
         ),
         migrations.AddIndex(
-            model_name='product',
-            index=models.Index(models.OrderBy(models.F('window'), nulls_last=True), models.OrderBy(models.F('has_iata'), descending=True), models.F('name'), models.F('id'), name='shop_product_shop_order'),
+            model_name="product",
+            index=models.Index(
+                models.OrderBy(models.F("window"), nulls_last=True),
+                models.OrderBy(models.F("has_iata"), descending=True),
+                models.F("name"),
+                models.F("id"),
+                name="shop_product_shop_order",
+            ),
         ),
         migrations.AddField(
-            model_name='orderline',
-            name='product',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='order_lines', to='shop.product'),
+            model_name="orderline",
+            name="product",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="order_lines", to="shop.product"
+            ),
         ),
         migrations.AddField(
-            model_name='shipment',
-            name='order',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shipments', to='shop.order'),
+            model_name="shipment",
+            name="order",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="shipments", to="shop.order"
+            ),
         ),
         migrations.AddField(
-            model_name='stockmovement',
-            name='order',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='movements', to='shop.order'),
+            model_name="stockmovement",
+            name="order",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="movements",
+                to="shop.order",
+            ),
         ),
         migrations.AddField(
-            model_name='stockmovement',
-            name='product',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='movements', to='shop.product'),
+            model_name="stockmovement",
+            name="product",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="movements", to="shop.product"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='stock',
-            constraint=models.CheckConstraint(condition=models.Q(('on_hand__gte', 0)), name='shop_stock_is_never_negative'),
+            model_name="stock",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("on_hand__gte", 0)), name="shop_stock_is_never_negative"
+            ),
         ),
     ]
