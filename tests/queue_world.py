@@ -295,8 +295,9 @@ INSERT INTO durable_workflow_status (
 )
 SELECT
     id, 'testapp.echo', status, queue, priority, seq, line, line,
-    CASE WHEN line > 0 THEN pg_current_xact_id() END, CASE WHEN line > 0 THEN nextval('durable_arrival_seq') END, partition, key,
-    version, CASE WHEN status = 'PENDING' THEN gen_random_uuid() END, executor,
+    CASE WHEN line > 0 THEN pg_current_xact_id() END,
+    CASE WHEN line > 0 THEN nextval('durable_arrival_seq') END,
+    partition, key, version, CASE WHEN status = 'PENDING' THEN gen_random_uuid() END, executor,
     CASE WHEN holds_slot THEN nextval('durable_claim_seq') END, CASE WHEN holds_slot THEN now() END,
     CASE WHEN status = 'SUCCESS' THEN now() END,
     CASE WHEN status = 'WAITING' THEN now() + interval '1 hour' END,

@@ -1,4 +1,4 @@
-"""Read the line behind positions instead of from its head, and let them rise by what a committed claim saw."""
+"""Read the line behind positions, not from its head, and let them rise by what a committed claim saw."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
+from django_durable.claim.windows import Directory, Window
 from django_durable.core.candidates import Candidate, limit_key_of
 from django_durable.core.planner import Planner, Seek
 from django_durable.core.positions import WHOLE_LINE, Floor, Positions
 from django_durable.models import WorkflowStatus
-
 
 _place = attrgetter("rank", "line")
 
@@ -30,11 +30,11 @@ class PositionedReader:
         if self.positions.by_group:
             planner.directory(self.positions.places(), True)
 
-    def next_window(self, planner: Planner) -> tuple[list[Candidate], bool]:
+    def next_window(self, planner: Planner) -> Window:
         size = planner.window
         floors = self.positions.floors_of(WHOLE_LINE, planner.cursor, size)
         rows = self._read("read_behind", floors, planner)
-        return rows[:size], len(rows) < size
+        return Window(rows[:size], ended=len(rows) < size)
 
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]:
         seeks = planner.next_groups
@@ -45,7 +45,7 @@ class PositionedReader:
             found[row.group].append(row)
         return [(seek, found[seek.group][: seek.limit]) for seek in seeks]
 
-    def walk(self, planner: Planner) -> None:
+    def walk(self) -> Directory | None:
         """Nothing is left to walk: the positions name every group."""
 
     def rise(self, taken: Iterable[str]) -> None:

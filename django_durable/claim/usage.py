@@ -13,7 +13,6 @@ from django_durable.core.budget import (
     queue_bucket,
     rooms,
 )
-from django_durable.core.candidates import Candidate
 from django_durable.core.limits import Rooms
 from django_durable.models import WorkflowStatus, database
 
@@ -37,12 +36,12 @@ class Meter:
     def rooms(self) -> Rooms:
         return rooms(self.limits, self.usage, self.slots)
 
-    def read(self, rows: Sequence[Candidate]) -> bool:
-        """Count the keys and partitions that these rows are the first to bring; whether there were any limited."""
-        new = {row.limit_key for row in rows if row.limit_key is not None} - self._met
+    def read(self, keys: Iterable[str | None], partitions: Iterable[str | None]) -> bool:
+        """Count the keys and partitions not met before; whether there were any limited."""
+        new = {key for key in keys if key is not None} - self._met
         self._met |= new
         counted = bool(new) and self._count_keys(new)
-        return self._count_partitions({row.partition for row in rows}) or counted
+        return self._count_partitions(set(partitions)) or counted
 
     def recount(self, keys: Iterable[str]) -> bool:
         """Count keys again in a new statement; whether one has less room than was thought."""
@@ -73,4 +72,4 @@ class Meter:
 
     def _starts(self, buckets: Sequence[str], period: object) -> dict[str, int]:
         rows = database.fetch("count_starts", {"buckets": list(buckets), "period": period}, self.using)
-        return {bucket: count for bucket, count in rows}
+        return dict(rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django_durable.claim.identity import Identity
 from django_durable.claim.usage import Meter
+from django_durable.claim.windows import Directory, Window
 from django_durable.core.budget import start_buckets
-from django_durable.core.candidates import Candidate
+from django_durable.core.candidates import Candidate, limit_key_of, partition_of
 from django_durable.core.planner import Planner, Seek
 from django_durable.core.run import Run
 from django_durable.core.stops import StoppedBy
@@ -28,9 +30,9 @@ class Reader(Protocol):
     """How a claim reads the line: from its head, or behind what is remembered of it."""
 
     def begin(self, planner: Planner) -> None: ...
-    def next_window(self, planner: Planner) -> tuple[list[Candidate], bool]: ...
+    def next_window(self, planner: Planner) -> Window: ...
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]: ...
-    def walk(self, planner: Planner) -> None: ...
+    def walk(self) -> Directory | None: ...
 
 
 class WindowedClaim:
@@ -68,19 +70,30 @@ class WindowedClaim:
                 self._read_window()
 
     def _read_window(self) -> None:
-        rows, ended = self.reader.next_window(self.planner)
-        if self.meter.read(rows):
-            self.planner.recount(self.meter.rooms)
-        self.planner.read(rows, ended)
+        window = self.reader.next_window(self.planner)
+        self._count({row.limit_key for row in window.rows}, {row.partition for row in window.rows})
+        self.planner.read(*window)
         if not self.planner.settled:
-            self.reader.walk(self.planner)
+            self._walk()
+
+    def _walk(self) -> None:
+        directory = self.reader.walk()
+        if directory is None or not directory.complete:
+            return
+        self._count(map(limit_key_of, directory.places), map(partition_of, directory.places))
+        self.planner.directory(*directory)
 
     def _read_groups(self) -> None:
         found = self.reader.next_groups(self.planner)
-        if self.meter.read([row for _, rows in found for row in rows]):
-            self.planner.recount(self.meter.rooms)
+        rows = [row for _, rows in found for row in rows]
+        self._count({row.limit_key for row in rows}, {row.partition for row in rows})
         for seek, rows in found:
             self.planner.read_group(seek.group, rows, len(rows) < seek.limit)
+
+    def _count(self, keys: Iterable[str | None], partitions: Iterable[str | None]) -> None:
+        """Count what has not been met before, ahead of the rows that bring it."""
+        if self.meter.read(keys, partitions):
+            self.planner.recount(self.meter.rooms)
 
     def _lock(self) -> None:
         """Hold the plan's limit rows, and where that left the plan as it is, its rows."""
@@ -96,7 +109,7 @@ class WindowedClaim:
             self.planner.gone([workflow_id for workflow_id in missing if workflow_id not in held])
 
     def _lock_limits(self) -> bool:
-        """Hold the limit rows of the plan's keys and count behind them; False where that may have changed the plan."""
+        """Hold the limit rows of the plan's keys, and count behind them; False where that may change the plan."""
         limited = self.meter.usage.keys
         wanted = {
             row.limit_key

@@ -1,18 +1,40 @@
-"""Read the line in windows without locking, and in turn with them walk the directory of its groups."""
+"""Read the line in windows without locking, and in turn with them walk the directory of its groups.
+
+Each window looks at a bounded stretch of the line and each step of the walk at a bounded number of groups, and
+both bounds grow alike: whichever comes to an end first, the other has cost no more than a few times as much. So
+a claim costs what the smaller of the two does, the rows it has to pass over or the groups there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from django_durable.core.candidates import Candidate, limit_key_of, partition_of
+from django_durable.core.candidates import Candidate, Place, limit_key_of, partition_of
 from django_durable.core.planner import Planner, Seek
 from django_durable.models import WorkflowStatus
 
-WINDOWS_BEFORE_DIRECTORY = 2
-GROUPS_A_STEP = 128
+WINDOWS_BEFORE_DIRECTORY = 1
+STRETCH = 500
+GROUPS_A_STEP = 32
+GROWTH = 4
+
+
+class Window(NamedTuple):
+    """Rows in line order; `ended` if none is behind them, `reached` where more than they were passed over."""
+
+    rows: list[Candidate]
+    ended: bool
+    reached: Place | None = None
+
+
+class Directory(NamedTuple):
+    """A part of the walk: the place of each group's first row; `complete` if no group is left."""
+
+    places: Mapping[str, Place]
+    complete: bool
 
 
 class LineReader:
@@ -22,22 +44,25 @@ class LineReader:
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.params = {"queue": queue, **ready}
         self._windows = 0
-        self._walked_to: str | None = None
+        self._walked: dict[str, Place] = {}
         self._walk_ended = False
-        self._groups = GROUPS_A_STEP
 
     def begin(self, planner: Planner) -> None:
         """Nothing is known before the first window."""
 
-    def next_window(self, planner: Planner) -> tuple[list[Candidate], bool]:
-        """The rows behind the planner's cursor, and whether the line ended with them."""
+    def next_window(self, planner: Planner) -> Window:
+        """The rows behind the planner's cursor, those left out that cannot be claimed from."""
         self._windows += 1
-        rank, line = planner.cursor
-        size = planner.window
-        rows = self.runs.read_window(
-            {**self.params, "rank": rank, "line": line, "size": size, **left_out(planner)}
-        )
-        return rows, len(rows) < size
+        (rank, line), size = planner.cursor, planner.window
+        params = {**self.params, "rank": rank, "line": line, "size": size}
+        if self._windows == 1:
+            rows = self.runs.read_window(params)
+            return Window(rows, ended=len(rows) < size)
+        stretch = max(size, self._grown(STRETCH))
+        rows, reached = self.runs.read_past({**params, "stretch": stretch, **left_out(planner)})
+        if len(rows) == size:
+            return Window(rows, ended=False)
+        return Window(rows, ended=reached is None, reached=reached)
 
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]:
         """The next rows of the groups that can still win."""
@@ -46,20 +71,23 @@ class LineReader:
         found = {group: [row for _, row in of_group] for group, of_group in groupby(rows, key=itemgetter(0))}
         return [(seek, found.get(seek.group, [])) for seek in seeks]
 
-    def walk(self, planner: Planner) -> None:
-        """Go on with the directory, once some windows did not settle the plan; each step is twice as long."""
+    def walk(self) -> Directory | None:
+        """Go on with the directory, once windows did not settle the plan: all groups that are known by now."""
         if self._walk_ended or self._windows < WINDOWS_BEFORE_DIRECTORY:
-            return
-        found = self.runs.walk_groups({**self.params, "after": self._walked_to, "groups": self._groups})
-        self._walk_ended = len(found) < self._groups
-        self._groups *= 2
-        if found:
-            self._walked_to = found[-1][0]
-        planner.directory(dict(found), self._walk_ended)
+            return None
+        groups = self._grown(GROUPS_A_STEP)
+        after = next(reversed(self._walked), None)
+        found = self.runs.walk_groups({**self.params, "after": after, "groups": groups})
+        self._walk_ended = len(found) < groups
+        self._walked.update(found)
+        return Directory(self._walked, self._walk_ended)
+
+    def _grown(self, bound: int) -> int:
+        return int(bound * GROWTH ** (self._windows - 1))
 
 
 def left_out(planner: Planner) -> dict[str, list[str]]:
-    """The planner's exclusions as the statement takes them; '' stands for the null partition and the null key."""
+    """The planner's exclusions as the statement takes them; '' stands for the null partition and key."""
     excluded = planner.exclusions
     partitions = [name or "" for name in excluded.partitions]
     key_groups = []

@@ -40,7 +40,7 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         return self._runs("claim_head", {"queue": queue, "slots": slots, **mine})
 
     def read_window(self, params: Mapping[str, Any]) -> list[Candidate]:
-        """The next rows behind a place, some buckets left out."""
+        """The next rows behind a place."""
         return [Candidate(*row) for row in self._rows("read_window", params)]
 
     def walk_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Place]]:
@@ -50,6 +50,12 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
     def read_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Candidate]]:
         """The next rows of some groups, each with the name of its group."""
         return [(row[0], Candidate(*row[1:])) for row in self._rows("read_groups", params)]
+
+    def read_past(self, params: Mapping[str, Any]) -> tuple[list[Candidate], Place | None]:
+        """The next rows behind a place, some buckets left out, and where the stretch ended; None: with the line."""
+        rows = self._rows("read_past", params)
+        ended = rows.pop()[1:3] if rows and rows[-1][0] is None else None
+        return [Candidate(*row) for row in rows], ended
 
     def read_floors(self, statement: str, params: Mapping[str, Any]) -> list[tuple[int, Candidate]]:
         """The next rows behind some floors, each with the number of its floor, from 1."""

@@ -50,7 +50,9 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
     """Make several windows, walks of several steps and reads of single groups happen in short lines too."""
     monkeypatch.setattr(planner, "FIRST_WINDOW", rng.choice([1, 1, 2, 4]))
     monkeypatch.setattr(windows, "WINDOWS_BEFORE_DIRECTORY", rng.choice([1, 1, 2, 3]))
+    monkeypatch.setattr(windows, "STRETCH", rng.choice([1, 3, 10, 500]))
     monkeypatch.setattr(windows, "GROUPS_A_STEP", rng.choice([1, 2, 5, 128]))
+    monkeypatch.setattr(windows, "GROWTH", rng.choice([1, 2, 4]))
 
 
 def claimer_of(world: QueueWorld) -> Claimer:
