@@ -9,6 +9,7 @@ in no lane.
 from __future__ import annotations
 
 from bisect import insort
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
@@ -17,8 +18,6 @@ from django_durable.core.ledger import Shut
 from django_durable.core.limits import Rooms
 
 Lane = list[Candidate]
-# what the rows of a lane have in common: rank, partition, and the limit key where that makes the group
-Stand = tuple[int, str | None, str | None]
 # (load of the group, line of its next row, the lane, index of that row)
 Head = tuple[int, int, Lane, int]
 
@@ -26,7 +25,7 @@ _by_line = attrgetter("line")
 
 
 class Line:
-    __slots__ = ("_heads", "_lanes", "_stale", "_unsorted", "busy", "is_fair", "rooms", "rows", "shut")
+    __slots__ = ("_heads", "_lanes", "_opened", "_stale", "busy", "is_fair", "rooms", "rows", "shut")
 
     def __init__(self, rooms: Rooms, busy: Mapping[str, int], is_fair: bool) -> None:
         self.is_fair = is_fair
@@ -54,18 +53,21 @@ class Line:
                 self._displace(row)
 
     def ranks(self) -> list[int]:
-        return sorted(self._heads)
+        return sorted(self._heads.keys() | self._opened.keys())
 
     def heads(self, rank: int) -> list[Head]:
         """Give a heap of the rank's lanes that the caller may use up."""
+        opened = self._opened.pop(rank, [])
         if rank in self._stale:
             self._stale.discard(rank)
-            lanes = [(stand, lane) for stand, lane in self._lanes.items() if stand[0] == rank]
-            self._heads[rank] = sorted(self._head(stand, lane) for stand, lane in lanes)
-        elif rank in self._unsorted:
-            self._heads[rank].sort()
-        self._unsorted.discard(rank)
-        return self._heads[rank].copy()
+            self._heads.pop(rank, None)
+            opened = [(group, lane) for (at, group), lane in self._lanes.items() if at == rank]
+        heads = self._heads.setdefault(rank, [])
+        if opened:
+            busy = self.busy if self.is_fair else {}
+            heads += [(busy.get(group, 0), lane[0].line, lane, 0) for group, lane in opened]
+            heads.sort()
+        return heads.copy()
 
     def _is_touched(self, before: Shut, after: Shut) -> bool:
         keys = before.keys.keys() ^ after.keys.keys()
@@ -77,45 +79,34 @@ class Line:
         return named or before.unnamed or after.unnamed
 
     def _arrange(self) -> None:
-        self._lanes: dict[Stand, Lane] = {}
+        self._lanes: dict[tuple[int, str], Lane] = {}
         self._heads: dict[int, list[Head]] = {}
-        self._unsorted: set[int] = set()  # ranks with a new lane
+        self._opened: defaultdict[int, list[tuple[str, Lane]]] = defaultdict(list)  # not yet among the heads
         self._stale: set[int] = set()  # ranks where a lane has another first row
         self._place(row for row in self.rows.values() if row is not None)
 
     def _place(self, rows: Iterable[Candidate]) -> None:
         lanes, shut = self._lanes, self.shut if any(self.shut) else None
         for row in rows:
-            if shut is not None and shut.holds(self.rooms, row.partition, row.limit_key):
+            _, rank, line, partition, key = row
+            if shut is not None and shut.holds(self.rooms, partition, key):
                 continue
-            stand = self._stand(row)
-            lane = lanes.get(stand)
+            group = group_of(partition, key) if self.is_fair else ""
+            lane = lanes.get((rank, group))
             if lane is None:
-                lanes[stand] = lane = [row]
-                self._heads.setdefault(row.rank, []).append(self._head(stand, lane))
-                self._unsorted.add(row.rank)
-            elif row.line > lane[-1].line:
+                lanes[rank, group] = lane = [row]
+                self._opened[rank].append((group, lane))
+            elif line > lane[-1].line:
                 lane.append(row)
             else:
                 insort(lane, row, key=_by_line)
-                self._stale.add(row.rank)
+                self._stale.add(rank)
 
     def _displace(self, row: Candidate) -> None:
-        stand = self._stand(row)
+        stand = row.rank, row.group if self.is_fair else ""
         lane = self._lanes.get(stand, [])
         if row in lane:
             lane.remove(row)
             self._stale.add(row.rank)
         if not lane:
             self._lanes.pop(stand, None)
-
-    def _stand(self, row: Candidate) -> Stand:
-        _, rank, _, partition, key = row
-        if not self.is_fair:
-            return rank, None, None
-        return rank, partition, key if partition is None else None
-
-    def _head(self, stand: Stand, lane: Lane) -> Head:
-        _, partition, key = stand
-        load = self.busy.get(group_of(partition, key), 0) if self.is_fair else 0
-        return load, lane[0].line, lane, 0

@@ -57,11 +57,11 @@ class Ranking:
 
     def load(self, group: str, place: Place) -> int:
         """Count what a row there has before it: in flight, or with a turn of its rank."""
+        rank, line = place
         load = self.busy_of(group)
-        turns = self.groups.get(group)
-        if turns:
-            rank, line = place
-            load += sum(1 for row in turns if row.rank == rank and row.line < line)
+        for row in self.groups.get(group, ()):
+            if row.rank == rank and row.line < line:
+                load += 1
         return load
 
     def turn_at(self, load: int, place: Place) -> int:

@@ -88,8 +88,7 @@ class Reading:
     def leave_out(self, names: Exclusions) -> None:
         """Leave buckets out of the windows from the cursor on, or from where they are left out already."""
         for left_out, new in zip(self.left_out.by_kind, names.by_kind, strict=True):
-            for name in new:
-                left_out.setdefault(name, self.cursor)
+            left_out.update(dict.fromkeys([name for name in new if name not in left_out], self.cursor))
 
     def recount(self, shut: Shut) -> None:
         """Take over what has no room at the start; what has some now stays left out if the plan says so."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from django_durable.core import reading, settling
+from django_durable.core import line, reading, settling
 from django_durable.core.candidates import END
 from django_durable.core.ledger import Ledger
 from django_durable.core.limits import PartitionRoom, Rooms
@@ -155,9 +155,9 @@ def rows_in_flight_are_no_load(original, line, rooms, busy, is_fair):
     original(line, rooms, {}, is_fair)
 
 
-@breaks(Line, "_stand")
-def a_partition_and_a_limit_key_of_one_name_are_one_group(_, line, row):
-    return (row.rank, row.partition or row.limit_key, None) if line.is_fair else (row.rank, None, None)
+@breaks(line, "group_of")
+def a_partition_and_a_limit_key_of_one_name_are_one_group(_, partition, key):
+    return f"p:{partition or key}"
 
 
 @breaks(Line, "ranks")
