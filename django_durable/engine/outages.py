@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
+import psycopg
 from django.db import Error, InterfaceError, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.pq import TransactionStatus
+
+R = TypeVar("R")
 
 RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 LONGEST_PAUSE = 5.0
@@ -14,11 +21,21 @@ logger = logging.getLogger("django_durable.outages")
 
 
 def is_outage(error: BaseException, using: str) -> bool:
-    """Whether `error` came from a connection to our database that is now dead."""
+    """Whether `error` came from the driver and this thread's connection to our database is now dead.
+
+    One that the user's own code made, or raised again from a record, has no error of the driver behind it.
+    """
     if not isinstance(error, OperationalError | InterfaceError):
         return False
-    connection = connections[using]
-    return connection.connection is None or not connection.is_usable()
+    return isinstance(error.__cause__, psycopg.Error) and not _is_alive(connections[using])
+
+
+def _is_alive(connection: BaseDatabaseWrapper) -> bool:
+    raw = connection.connection
+    if raw is None:
+        return False
+    # a failed transaction takes no question, but it is there to be rolled back
+    return raw.info.transaction_status == TransactionStatus.INERROR or connection.is_usable()
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -42,3 +59,15 @@ def _reachable(using: str) -> bool:
         logger.warning("database %r is away: %s", using, error)
         return False
     return True
+
+
+def through_outages(action: Callable[[], R], using: str) -> R:
+    """The result of `action`, which is a transaction of its own, tried until the database takes it."""
+    while True:
+        try:
+            return action()
+        except Error as error:
+            if is_outage(error, using):
+                await_database(using)
+            elif not is_conflict(error):
+                raise

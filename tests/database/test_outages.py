@@ -1,0 +1,88 @@
+"""Only the database being away is an outage; an error that looks like it is a failure like any other."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
+
+from django_durable.engine.outages import is_conflict, is_outage
+
+
+def caused_by_the_driver(kind, cause):
+    error = kind("as the driver said")
+    error.__cause__ = cause
+    return error
+
+
+AWAY = caused_by_the_driver(OperationalError, psycopg.OperationalError("server closed the connection"))
+
+
+def judged_by_a_thread_without_a_connection(error):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(is_outage, error, "default").result()
+
+
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError])
+def test_an_error_of_the_users_own_is_none_even_before_this_thread_ever_connected(kind):
+    assert not judged_by_a_thread_without_a_connection(kind("the payment service is away"))
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError(), DatabaseError(), psycopg.OperationalError(), KeyboardInterrupt()]
+)
+def test_an_error_of_another_kind_is_none(error):
+    assert not judged_by_a_thread_without_a_connection(error)
+
+
+def test_an_error_of_the_driver_where_no_connection_can_be_had_is_one():
+    assert judged_by_a_thread_without_a_connection(AWAY)
+
+
+def test_an_error_of_the_driver_on_a_connection_that_still_answers_is_none(db):
+    assert not is_outage(AWAY, "default")
+
+
+def test_a_failed_transaction_is_none_for_its_connection_is_there(db):
+    @transaction.atomic
+    def break_the_transaction():
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 / 0")
+        finally:
+            judged.append(is_outage(AWAY, "default"))
+
+    judged: list[bool] = []
+    with pytest.raises(DatabaseError):
+        break_the_transaction()
+    assert judged == [False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_the_server_ended_is_one():
+    def lose_the_connection():
+        try:
+            with connections["default"].cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        except OperationalError as error:
+            return is_outage(error, "default")
+        finally:
+            connections["default"].close()
+
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(lose_the_connection).result()
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_one"),
+    [
+        (psycopg.errors.SerializationFailure(), True),
+        (psycopg.errors.DeadlockDetected(), True),
+        (psycopg.errors.LockNotAvailable(), False),
+        (None, False),
+    ],
+)
+def test_a_conflict_is_what_postgres_wants_tried_again(cause, is_one):
+    assert is_conflict(caused_by_the_driver(OperationalError, cause)) is is_one
