@@ -46,6 +46,9 @@ class Claimer:
         self.cursors = Cursors(using)
         self._limits: dict[str, QueueLimits] = {}
 
+        self._keyed: set[str] = set()  # queues whose last claim met limited keys
+        self._woken: set[str] | None = None  # None: nobody looked for woken runs, so each claim tries
+        self.next_wake: float | None = None  # seconds, from the last look
     def claim(self, queue: str, slots: int) -> Claims:
         """Take up to `slots` runs; raises InsideTransaction's kin (RuntimeError) inside an outer atomic()."""
         with instrument("claim", queue=queue, slots=slots) as facts:
@@ -93,25 +96,27 @@ class Claimer:
         return PositionedReader(queue, self.identity.ready, self.using, positions)
 
     def _take(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
-        known = self._limits.get(queue)
-        if known is not None and known.is_plain and remembered is None:
+        limits = self._limits.get(queue) or self._read(queue)
+        if limits is not None and limits.is_plain and remembered is None and queue not in self._keyed:
             runs = self.runs.claim_head(queue, slots, self.identity.new_claim())
             if runs:
                 return Claims(in_rank_order(runs))
-        limits = self._open_queue(queue, known)
-        if limits is None:
-            return Claims([], peer_at_work=known is not None and known.has_fleet_budget)
-        if limits.paused:
-            self.cursors.forget(queue)
-            return Claims([])
+        return self._take_in_windows(queue, slots, remembered)
+
+    def _take_in_windows(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
+        limits = self._open_queue(queue)
+        if isinstance(limits, Claims):
+            return limits
         reader = remembered or LineReader(queue, self.identity.ready, self.using)
         meter = Meter(queue, limits, slots, executor=self.identity.executor, using=self.using)
-        return WindowedClaim(reader, meter, self.identity).take()
+        claims = WindowedClaim(reader, meter, self.identity).take()
+        (self._keyed.add if meter.usage.keys else self._keyed.discard)(queue)
+        return claims
 
-    def _open_queue(self, queue: str, known: QueueLimits | None) -> QueueLimits | None:
-        """Its limits, its row held if they include a budget of its own; None: a peer holds it, or it is gone."""
-        limits = None if known is None or not known.has_fleet_budget else self._locked(queue)
-        if limits is None and (known is None or not known.has_fleet_budget):
+    def _open_queue(self, queue: str) -> QueueLimits | Claims:
+        """Its limits as they are now, its row held if they are fleet-wide; or that nothing can be claimed."""
+        limits = self._limits.get(queue)
+        if limits is None or not limits.has_fleet_budget:
             limits = self._read(queue)
             if limits is not None and limits.has_fleet_budget:
                 self._limits[queue] = limits
@@ -121,15 +126,17 @@ class Claimer:
         return limits
 
     def _locked(self, queue: str) -> QueueLimits | None:
-        return _limits(database.fetch("lock_queue", {"queue": queue}, self.using))
+        return self._note(queue, database.fetch("lock_queue", {"queue": queue}, self.using))
 
     def _read(self, queue: str) -> QueueLimits | None:
-        return _limits(database.fetch("read_queue", {"queue": queue}, self.using))
+        return self._note(queue, database.fetch("read_queue", {"queue": queue}, self.using))
+
+    def _note(self, queue: str, rows: list[tuple[Any, ...]]) -> QueueLimits | None:
+        if not rows:
+            return None
+        self._limits[queue] = limits = QueueLimits(*rows[0])
+        return limits
 
 
 def in_rank_order(runs: list[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: (run.rank, run.seq))
-
-
-def _limits(rows: list[tuple[Any, ...]]) -> QueueLimits | None:
-    return QueueLimits(*rows[0]) if rows else None

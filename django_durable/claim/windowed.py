@@ -54,13 +54,21 @@ class WindowedClaim:
         if rooms.slots <= 0 or (rooms.queue is not None and rooms.queue <= 0):
             return Claims([], self.planner.stopped_by)
         self.reader.begin(self.planner)
-        self._settle()
-        while self.planner.to_lock:
-            self._lock()
-            self._settle()
-        runs = self._mark()
+        runs = self._mark_plan()
         self._count_starts(runs)
         return Claims(runs, self.planner.stopped_by, peer_at_work=self.keys_elsewhere)
+
+    def _mark_plan(self) -> list[Run]:
+        """Mark the settled plan in one statement that takes all of it or nothing; what it misses changes the plan."""
+        self._settle()
+        while ids := [row.id for row in self.planner.plan]:
+            if self._lock_limits():
+                marked = {run.id: run for run in self.runs.mark_claimed({**self.mine, "ids": ids})}
+                if marked or not self.planner.to_lock:
+                    return [marked[workflow_id] for workflow_id in ids if workflow_id in marked]
+                self._lock_rows()
+            self._settle()
+        return []
 
     def _settle(self) -> None:
         while not self.planner.settled:
@@ -95,18 +103,15 @@ class WindowedClaim:
         if self.meter.read(keys, partitions):
             self.planner.recount(self.meter.rooms)
 
-    def _lock(self) -> None:
-        """Hold the plan's limit rows, and where that left the plan as it is, its rows."""
-        if not self._lock_limits():
-            return
+    def _lock_rows(self) -> None:
+        """Hold the plan's rows, and learn which are held elsewhere and which are gone."""
         asked = self.planner.to_lock
         got = set(self.runs.lock_planned({**self.mine, "ids": asked}))
         self.planner.taken(got)
         missing = [workflow_id for workflow_id in asked if workflow_id not in got]
-        if missing:
-            held = set(self.runs.still_in_line({**self.mine, "ids": missing}))
-            self.planner.held(held)
-            self.planner.gone([workflow_id for workflow_id in missing if workflow_id not in held])
+        held = set(self.runs.still_in_line({**self.mine, "ids": missing})) if missing else set()
+        self.planner.held(held)
+        self.planner.gone([workflow_id for workflow_id in missing if workflow_id not in held])
 
     def _lock_limits(self) -> bool:
         """Hold the limit rows of the plan's keys, and count behind them; False where that may change the plan."""
@@ -128,13 +133,6 @@ class WindowedClaim:
         if elsewhere or shrank:
             self.planner.recount(self.meter.rooms)
         return not (elsewhere or shrank)
-
-    def _mark(self) -> list[Run]:
-        ids = [row.id for row in self.planner.plan]
-        if not ids:
-            return []
-        marked = {run.id: run for run in self.runs.mark_claimed({**self.mine, "ids": ids})}
-        return [marked[workflow_id] for workflow_id in ids if workflow_id in marked]
 
     def _count_starts(self, runs: list[Run]) -> None:
         started = [(run.partition_key, run.limit_key) for run in runs]

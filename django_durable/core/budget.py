@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
@@ -72,53 +71,47 @@ class KeyRoom(NamedTuple):
     counts_starts: bool
 
 
+class Use(NamedTuple):
+    """What is in use of a queue or of one partition: runs in flight, of these in this worker, and recent starts."""
+
+    fleet: int = 0
+    here: int = 0
+    starts: int = 0
+
+
+NOTHING = Use()
+
+
 @dataclass(slots=True)
 class Usage:
-    """What is in use when a claim is planned; starts are those within the sliding window."""
+    """What is in use when a claim is planned; starts are those within the sliding window.
 
-    in_flight: Sequence[InFlight] = ()
-    queue_starts: int = 0
-    partition_starts: dict[str | None, int] = field(default_factory=dict)
+    `partitions` and `keys` hold those that the claim has met; `busy` counts runs in flight by group, for fair turns.
+    """
+
+    queue: Use = NOTHING
+    busy: dict[str, int] = field(default_factory=dict)
+    partitions: dict[str | None, Use] = field(default_factory=dict)
     keys: dict[str, KeyRoom] = field(default_factory=dict)
-
-    @property
-    def busy(self) -> dict[str, int]:
-        """In flight by group, for fair turns."""
-        busy: Counter[str] = Counter()
-        for counted in self.in_flight:
-            busy[counted.group] += counted.fleet
-        return dict(busy)
 
 
 def rooms(limits: QueueLimits, usage: Usage, slots: int) -> Rooms:
-    fleet = sum(counted.fleet for counted in usage.in_flight)
-    here = sum(counted.here for counted in usage.in_flight)
+    fleet, here, starts = usage.queue
     return Rooms(
         slots=_least(slots, _room(limits.worker_concurrency, here)) or 0,
-        queue=_least(_room(limits.concurrency, fleet), _room(limits.rate_limit, usage.queue_starts)),
+        queue=_least(_room(limits.concurrency, fleet), _room(limits.rate_limit, starts)),
         keys={key: counted.room for key, counted in usage.keys.items()},
-        partition=_partition_room(limits, 0, 0, 0) if limits.limits_partitions else None,
-        partitions=_partitions(limits, usage) if limits.limits_partitions else {},
+        partition=_partition_room(limits, NOTHING) if limits.limits_partitions else None,
+        partitions={name: _partition_room(limits, use) for name, use in usage.partitions.items()},
     )
 
 
-def _partitions(limits: QueueLimits, usage: Usage) -> dict[str | None, PartitionRoom]:
-    fleet: Counter[str | None] = Counter()
-    here: Counter[str | None] = Counter()
-    for counted in usage.in_flight:
-        fleet[counted.partition] += counted.fleet
-        here[counted.partition] += counted.here
-    starts = usage.partition_starts
-    return {
-        partition: _partition_room(limits, fleet[partition], here[partition], starts.get(partition, 0))
-        for partition in {*fleet, *starts}
-    }
-
-
-def _partition_room(limits: QueueLimits, fleet: int, here: int, starts: int) -> PartitionRoom:
+def _partition_room(limits: QueueLimits, use: Use) -> PartitionRoom:
     return PartitionRoom(
-        fleet=_least(_room(limits.partition_concurrency, fleet), _room(limits.partition_rate_limit, starts)),
-        worker=_room(limits.partition_worker_concurrency, here),
+        fleet=_least(
+            _room(limits.partition_concurrency, use.fleet), _room(limits.partition_rate_limit, use.starts)
+        ),
+        worker=_room(limits.partition_worker_concurrency, use.here),
     )
 
 

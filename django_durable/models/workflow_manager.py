@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -83,6 +83,20 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         return database.fetch(statement, params, using=self.db)
 
     def _column(self, statement: str, params: Mapping[str, Any]) -> list[Any]:
+    def count_in_flight(self, queue: str, executor: UUID) -> tuple[int, int]:
+        """What the queue has in flight in the fleet, and of these in this worker."""
+        ((fleet, here),) = self._rows("count_in_flight", {"queue": queue, "executor": executor})
+        return fleet, here
+
+    def partitions_in_flight(
+        self, queue: str, executor: UUID, partitions: Iterable[str | None]
+    ) -> list[tuple[str | None, int, int]]:
+        """The same of some partitions, each with its name."""
+        names = [name or "" for name in partitions]
+        return self._rows(
+            "partitions_in_flight", {"queue": queue, "executor": executor, "partitions": names}
+        )
+
         return [value for (value,) in self._rows(statement, params)]
 
     def _runs(self, statement: str, params: Mapping[str, Any]) -> list[Run]:

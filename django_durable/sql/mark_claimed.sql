@@ -1,15 +1,20 @@
--- Take the planned rows that nobody else holds.
+-- Take the planned rows: all of them, or none where one is held elsewhere or gone, since that may change the plan.
 --   rides on   durable_workflow_status_pkey; the status is checked outside the scan, so no other index can serve it
 --   locks      FOR NO KEY UPDATE SKIP LOCKED
 --   returns    the whole rows that are now this executor's
 WITH locked AS MATERIALIZED (
-    SELECT w.id
+    SELECT w.id, w.status, w.queue, w.expires_at, w.app_version
     FROM durable_workflow_status AS w
     WHERE w.id = ANY(%(ids)s::text[])
     FOR NO KEY UPDATE SKIP LOCKED
+), whole AS MATERIALIZED (
+    SELECT true
+    FROM locked AS w
+    WHERE w.status = 'ENQUEUED' AND w.queue = %(queue)s AND {{ready}}
+    HAVING count(*) = cardinality(%(ids)s::text[])
 )
 UPDATE durable_workflow_status AS w
 SET {{start_run}}, {{leave_line}}
 FROM locked
-WHERE w.id = locked.id AND w.status = 'ENQUEUED' AND w.queue = %(queue)s AND {{ready}}
+WHERE w.id = locked.id AND EXISTS (SELECT FROM whole)
 RETURNING {{claimed_columns}}
