@@ -118,11 +118,14 @@ class Claimer:
         limits = self._limits.get(queue)
         if limits is None or not limits.has_fleet_budget:
             limits = self._read(queue)
-            if limits is not None and limits.has_fleet_budget:
-                self._limits[queue] = limits
-                limits = self._locked(queue)
-        if limits is not None:
-            self._limits[queue] = limits
+        if limits is not None and limits.has_fleet_budget:
+            limits = self._locked(queue)
+            if limits is None:  # held, or gone: then the next claim, which reads it again, learns that
+                del self._limits[queue]
+                return Claims([], peer_at_work=True)
+        if limits is None or limits.paused:
+            self.cursors.forget(queue)
+            return Claims([])
         return limits
 
     def _locked(self, queue: str) -> QueueLimits | None:
