@@ -55,18 +55,17 @@ class OrderLineInline(Lines):
 
 
 @admin.register(Order)
-class OrderAdmin(Admin):
-    list_display = ["number", "email", "card", "state", "total", "created_at"]
+class OrderAdmin(ReadOnly):
+    list_display = ["number", "email", "state", "total", "created_at"]
     list_filter = ["state", "card"]
     search_fields = ["=id", "email"]
     inlines = [OrderLineInline]
 
 
 @admin.register(Stock)
-class StockAdmin(Admin):
+class StockAdmin(ReadOnly):
     list_display = ["product", "on_hand"]
     list_select_related = ["product"]
-    raw_id_fields = ["product"]
 
 
 @admin.register(StockMovement)

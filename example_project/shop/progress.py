@@ -32,7 +32,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Progress:
-    """`state` is the workflow's, in the words people see."""
+    """`state` is in the words people see: how far the workflow is, and how the order ended."""
 
     state: str
     tone: str
@@ -54,6 +54,9 @@ def of_order(order: Order) -> Progress:
     if workflow.status not in UNDER_WAY:
         running = None
     stages = [_stage(name, outputs.get(name), name == running) for name in names]
+    if workflow.status == "SUCCESS":  # what a customer wants to know is how the order ended
+        order.refresh_from_db(fields=["state"])
+        return Progress(order.get_state_display(), order.tone, True, stages)
     return Progress(workflow.get_status_display(), _tone(workflow), workflow.status in ENDED, stages)
 
 
