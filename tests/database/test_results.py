@@ -132,9 +132,12 @@ class TestWaiting:
         elsewhere.join()
 
     def test_awaiting_it_is_the_same(self):
+        async def wait():
+            return await run.aresult(timeout=60)
+
         run = echo.enqueue(datetime(2026, 1, 1, tzinfo=UTC))
         Drain()()
-        assert async_to_sync(run.aresult)(timeout=60) == datetime(2026, 1, 1, tzinfo=UTC)
+        assert async_to_sync(wait)() == datetime(2026, 1, 1, tzinfo=UTC)
 
     def test_a_run_that_is_deleted_meanwhile_is_not_found(self):
         run = echo.enqueue(1)
