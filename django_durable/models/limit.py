@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from django_durable.core.identifiers import check_identifier
 from django_durable.exceptions import InvalidIdentifier
+from django_durable.models.fields import KeyField
 
 
 def validate_key(value: str) -> None:
@@ -21,7 +22,7 @@ def validate_key(value: str) -> None:
 class Limit(models.Model):
     """The limit of one key. A key without a row is unlimited."""
 
-    key = models.TextField(primary_key=True, validators=[validate_key])
+    key = KeyField(primary_key=True, validators=[validate_key])
     max_running = models.IntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text="In flight over all queues."
     )

@@ -11,6 +11,7 @@ from django.db import models
 from django_durable.core.identifiers import check_identifier
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models.database import Clock
+from django_durable.models.fields import KeyField
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,7 +46,7 @@ class QueueQuerySet(models.QuerySet["Queue"]):
 class Queue(models.Model):
     """One queue. Workflows of a queue without a row wait until it gets one."""
 
-    name = models.TextField(primary_key=True, validators=[validate_name])
+    name = KeyField(primary_key=True, validators=[validate_name])
     concurrency = _at_least_one("concurrency", "Workflows in flight over all workers.")
     worker_concurrency = _at_least_one("worker concurrency", "Workflows in flight in one worker process.")
     rate_limit = _at_least_one("rate limit", "Starts over all workers within one rate period.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from django_durable.models.fields import KeyField
+
 
 class Schedule(models.Model):
     """One schedule: a cron expression in a zone, or an interval."""
@@ -14,7 +16,7 @@ class Schedule(models.Model):
         LATEST = "latest", "Run the latest missed occurrence"
         ALL = "all", "Run every missed occurrence"
 
-    name = models.TextField(primary_key=True)
+    name = KeyField(primary_key=True)
     workflow = models.TextField(db_comment="Registered name of the workflow function")
     queue = models.TextField(null=True, blank=True)
     cron = models.TextField(null=True, blank=True)

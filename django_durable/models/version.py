@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.db import models
 
+from django_durable.models.fields import KeyField
+
 
 class AppVersion(models.Model):
     """One release of the project; the one promoted last is the latest."""
 
-    name = models.TextField(primary_key=True)
+    name = KeyField(primary_key=True)
     registered_at = models.DateTimeField()
     promoted_at = models.DateTimeField(db_comment="Decides which version is the latest")
 

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 
 from django_durable.core.states import ACTIVE, FINAL, LABELS, Status
 from django_durable.models.executor import Executor
-from django_durable.models.fields import Joined, Xid8Field
+from django_durable.models.fields import Joined, KeyField, Xid8Field
 from django_durable.models.workflow_manager import WorkflowManager
 
 ONLY_WHILE_QUEUED = ("line", "group_line", "enqueued_xid", "arrival")
@@ -27,7 +27,7 @@ def _exactly_while(statuses: frozenset[Status], columns: tuple[str, ...]) -> Q:
 class WorkflowStatus(models.Model):
     """One run of a workflow function. Rows are evidence: only the engine's statements change them."""
 
-    id = models.TextField(primary_key=True)
+    id = KeyField(primary_key=True)
     name = models.TextField(db_comment="Registered name of the workflow function")
     status = models.TextField(choices=[(status.value, LABELS[status]) for status in Status])
     queue = models.TextField()
@@ -153,6 +153,11 @@ class WorkflowStatus(models.Model):
             models.Index(fields=["delay_until"], condition=Q(status=Status.DELAYED), name="durable_due"),
             models.Index(
                 fields=["queue", "wake_at"], condition=Q(status=Status.WAITING), name="durable_wake"
+            ),
+            models.Index(
+                fields=["wait_topic"],
+                condition=Q(status=Status.WAITING, wait_topic__isnull=False),
+                name="durable_waiters",
             ),
             models.Index(
                 fields=["deadline"],
