@@ -1,30 +1,175 @@
-"""What code calls from anywhere: inside workflows, in views, in shells."""
+"""What code calls from anywhere: inside workflows, in views, in shells.
+
+Each durable call has a twin for async code with the prefix `a`; inside an async body only the twins are allowed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django_durable.core.options import Options
 from django_durable.engine.context import step_context, workflow_id
+from django_durable.engine.drive import perform, twin
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
 
-__all__ = ["enqueue_by_name", "retrieve", "step_context", "workflow_id"]
+# The operations need the models, which may not be loaded when this module is: each call imports its own.
+
+
+def sleep(delay: timedelta | float) -> None:
+    """Wait, at no cost if it is long: the body leaves its worker and goes on by the database's clock.
+
+    The instant of waking is recorded before the wait, so a restart does not begin it anew.
+    """
+    from django_durable.engine import waiting
+
+    return perform("sleep()", lambda: waiting.sleep(delay))
+
+
+def send(
+    workflow_id: str, message: Any, topic: str | None = None, *, idempotency_key: str | None = None
+) -> None:
+    """Put a message into a run's mailbox, in the caller's transaction; raises WorkflowNotFound.
+
+    Inside a body it is a step. A message with an idempotency key that this run got before is dropped.
+    """
+    from django_durable.engine import messaging
+
+    return perform("send()", lambda: messaging.send([workflow_id], message, topic, idempotency_key))
+
+
+def send_many(
+    workflow_ids: Sequence[str], message: Any, topic: str | None = None, *, idempotency_key: str | None = None
+) -> None:
+    """The same message to many runs: all get it, or none."""
+    from django_durable.engine import messaging
+
+    return perform("send_many()", lambda: messaging.send(workflow_ids, message, topic, idempotency_key))
+
+
+def recv(topic: str | None = None, timeout: timedelta | float | None = None) -> Any:
+    """The oldest message of the topic that was not received yet; None once the timeout has passed."""
+    from django_durable.engine import messaging
+
+    return perform("recv()", lambda: messaging.recv(topic, timeout))
+
+
+def set_event(key: str, value: Any) -> None:
+    """Publish a value about this run; the last one wins."""
+    from django_durable.engine import events
+
+    return perform("set_event()", lambda: events.set_event(key, value))
+
+
+def get_event(workflow_id: str, key: str, timeout: timedelta | float | None = None) -> Any:
+    """What a run published under the key, or None.
+
+    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere it waits only if given one.
+    """
+    from django_durable.engine import events
+
+    return perform("get_event()", lambda: events.get_event(workflow_id, key, timeout))
+
+
+def write_stream(key: str, value: Any) -> None:
+    """Append to a stream of this run."""
+    from django_durable.engine import streams
+
+    return perform("write_stream()", lambda: streams.write_stream(key, value))
+
+
+def close_stream(key: str) -> None:
+    """End a stream of this run; its readers stop."""
+    from django_durable.engine import streams
+
+    return perform("close_stream()", lambda: streams.close_stream(key))
+
+
+def read_stream(workflow_id: str, key: str, position: int = 0) -> Iterator[Any]:
+    """The values of a stream as they come, until it is closed or its run has ended; raises WorkflowNotFound."""
+    from django_durable.engine import streams
+
+    return streams.read_stream(workflow_id, key, position)
+
+
+def aread_stream(workflow_id: str, key: str, position: int = 0) -> AsyncIterator[Any]:
+    """The same for `async for`."""
+    from django_durable.engine import streams
+
+    return streams.aread_stream(workflow_id, key, position)
+
+
+def gather(*runs: Handle, return_exceptions: bool = False) -> list[Any]:
+    """The results of all, in the order given; the first error in that order is raised, unless told otherwise."""
+    from django_durable.engine import gathering
+
+    return perform("gather()", lambda: gathering.gather(runs, return_exceptions=return_exceptions))
+
+
+def wait_first(*runs: Handle) -> Handle:
+    """The run that ended first, in whatever way; the others go on."""
+    from django_durable.engine import gathering
+
+    return perform("wait_first()", lambda: gathering.wait_first(runs))
+
+
+asleep = twin(sleep)
+asend = twin(send)
+asend_many = twin(send_many)
+arecv = twin(recv)
+aset_event = twin(set_event)
+aget_event = twin(get_event)
+awrite_stream = twin(write_stream)
+aclose_stream = twin(close_stream)
+agather = twin(gather)
+await_first = twin(wait_first, "await_first")
 
 
 def enqueue_by_name(name: str, *args: Any, options: Options | None = None, **kwargs: Any) -> Handle:
     """Enqueue a workflow whose code another service owns; the name is not looked up here."""
     from django_durable.core.identifiers import check_identifier
-    from django_durable.engine.launcher import enqueue  # needs the models, which may not be loaded yet
+    from django_durable.engine import children
 
-    return enqueue(check_identifier("workflow name", name), options or Options(), (args, kwargs))
+    return children.enqueue(check_identifier("workflow name", name), options or Options(), (args, kwargs))
 
 
 def retrieve(workflow_id: str) -> Handle:
     """A handle on a run that exists; raises WorkflowNotFound."""
-    from django_durable.engine.handle import Handle  # needs the models, which may not be loaded yet
+    from django_durable.engine.handle import Handle
 
     handle = Handle(workflow_id)
     _ = handle.status
     return handle
+
+
+__all__ = [
+    "aclose_stream",
+    "agather",
+    "aget_event",
+    "aread_stream",
+    "arecv",
+    "asend",
+    "asend_many",
+    "aset_event",
+    "asleep",
+    "await_first",
+    "awrite_stream",
+    "close_stream",
+    "enqueue_by_name",
+    "gather",
+    "get_event",
+    "read_stream",
+    "recv",
+    "retrieve",
+    "send",
+    "send_many",
+    "set_event",
+    "sleep",
+    "step_context",
+    "wait_first",
+    "workflow_id",
+    "write_stream",
+]

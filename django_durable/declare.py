@@ -8,14 +8,13 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from asgiref.sync import sync_to_async
-
 from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
 from django_durable.core.options import Options
 from django_durable.core.retries import RetryPolicy
 from django_durable.engine.attempts import call_plainly
 from django_durable.engine.context import current
 from django_durable.engine.declared import workflows
+from django_durable.engine.drive import twin
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
@@ -25,11 +24,11 @@ R = TypeVar("R")
 RetryOn = type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
 
 
-def _launcher() -> ModuleType:
-    # The launcher needs the models, and this module is imported before Django has loaded them.
-    from django_durable.engine import launcher
+def _children() -> ModuleType:
+    # They need the models, and this module is imported before Django has loaded them.
+    from django_durable.engine import children
 
-    return launcher
+    return children
 
 
 class Enqueuer(Generic[P]):
@@ -46,22 +45,29 @@ class Enqueuer(Generic[P]):
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Put a run in line, in the caller's transaction: no commit, no run."""
         self.declaration.check_call(args, kwargs)
-        handle: Handle = _launcher().enqueue(self.declaration.name, self.options, (args, kwargs))
+        handle: Handle = _children().enqueue(self.declaration.name, self.options, (args, kwargs))
         return handle
 
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
-        return await sync_to_async(self.enqueue)(*args, **kwargs)
+    aenqueue = twin(enqueue)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Inside a workflow body: start a child and wait for its result."""
+        self.declaration.check_call(args, kwargs)
+        return _children().call(
+            self.declaration.name, self.options, (args, kwargs), is_async=self.declaration.is_async
+        )
+
+    acall = twin(__call__, "acall")
 
     def enqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
         """Put many runs in line, one INSERT a thousand rows; each call is (args, kwargs)."""
         checked = [(tuple(args), dict(kwargs)) for args, kwargs in calls]
         for args, kwargs in checked:
             self.declaration.check_call(args, kwargs)
-        handles: list[Handle] = _launcher().enqueue_many(self.declaration.name, self.options, checked)
+        handles: list[Handle] = _children().enqueue_many(self.declaration.name, self.options, checked)
         return handles
 
-    async def aenqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
-        return await sync_to_async(self.enqueue_many)(calls)
+    aenqueue_many = twin(enqueue_many)
 
 
 class Workflow(Enqueuer[P], Generic[P, R]):
@@ -103,6 +109,8 @@ class Step(Generic[P, R]):
         else:
             result = context.call_step(self.declaration, args, kwargs)
         return result
+
+    acall = twin(__call__, "acall")
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 Locks are taken late and in one order, and none of them waits, so no two claims can deadlock, nor a claim with
 a user who edits limits:
 
-1. the queue's row, if it has a budget of its own; a peer holds it: this claim ends, the poller asks again soon
+1. the queue's row, if it has a budget of its own; a peer holds it: this claim ends, to be tried again soon
 2. the limit rows of the keys that the plan takes; a key that a peer holds waits for the next claim
 3. the planned rows; one that another transaction holds keeps its place and is left to it
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -45,10 +46,10 @@ class Claimer:
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.cursors = Cursors(using)
         self._limits: dict[str, QueueLimits] = {}
-
         self._keyed: set[str] = set()  # queues whose last claim met limited keys
         self._woken: set[str] | None = None  # None: nobody looked for woken runs, so each claim tries
         self.next_wake: float | None = None  # seconds, from the last look
+
     def claim(self, queue: str, slots: int) -> Claims:
         """Take up to `slots` runs; raises InsideTransaction's kin (RuntimeError) inside an outer atomic()."""
         with instrument("claim", queue=queue, slots=slots) as facts:
@@ -58,7 +59,18 @@ class Claimer:
         return claims
 
     def queues_with_work(self, queues: Sequence[str]) -> list[str]:
-        """Those of the queues that have a row this process may start, asked in one question or two."""
+        """Those of the queues that have a row this process may start; notes in how long the next one wakes."""
+        woken = self._look_for_woken(queues)
+        in_line = self._queues_with_a_line(queues)
+        return [queue for queue in queues if queue in woken or queue in in_line]
+
+    def _look_for_woken(self, queues: Sequence[str]) -> set[str]:
+        wakes = self.runs.next_wakes(queues, self.identity.ready)
+        self.next_wake = min(wakes.values(), default=None)
+        self._woken = {queue for queue, seconds in wakes.items() if seconds <= 0}
+        return self._woken
+
+    def _queues_with_a_line(self, queues: Sequence[str]) -> list[str]:
         warm = [queue for queue in queues if self.cursors.engages(queue)]
         cold = [queue for queue in queues if queue not in warm]
         found = self.cursors.look() if warm else set()
@@ -75,7 +87,7 @@ class Claimer:
         remembered = self._remembered(queue) if slots > 0 else None
         started = time.monotonic()
         with read_committed(self.using), transaction.atomic(using=self.using, durable=True):
-            claims = self._take(queue, slots, remembered) if slots > 0 else Claims([])
+            claims = self._take_all(queue, slots, remembered) if slots > 0 else Claims([])
             for run in claims.runs:
                 transition.send(Run, run=run, verb="claim")
         seconds = time.monotonic() - started
@@ -94,6 +106,18 @@ class Claimer:
         if positions is None:
             return None
         return PositionedReader(queue, self.identity.ready, self.using, positions)
+
+    def _take_all(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
+        """Woken runs first: they have begun, and keep their place in the limits."""
+        if self._woken is not None and queue not in self._woken:
+            return self._take(queue, slots, remembered)
+        woken = self.runs.claim_woken(queue, slots, self.identity.new_claim())
+        if self._woken is not None and len(woken) < slots:
+            self._woken.discard(queue)
+        if len(woken) == slots:
+            return Claims(woken)
+        claims = self._take(queue, slots - len(woken), remembered)
+        return replace(claims, runs=[*woken, *claims.runs])
 
     def _take(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
         limits = self._limits.get(queue) or self._read(queue)

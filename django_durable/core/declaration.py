@@ -33,6 +33,15 @@ class StepDeclaration:
                 f"the timeout of step {self.name!r} must be above 0 s; it is {self.timeout!r}"
             )
 
+        if self.atomic and self.is_async:
+            raise InvalidOption(
+                f"step {self.name!r} is async, and Django has no async transactions: make it a plain def"
+            )
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
     @property
     def wants_idempotency_key(self) -> bool:
         parameter = _signature(self.function).parameters.get("idempotency_key")
@@ -53,6 +62,10 @@ class WorkflowDeclaration:
     def __post_init__(self) -> None:
         for name in (self.name, *self.aliases):
             check_identifier("workflow name", name)
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
 
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise TypeError now, in the caller, rather than in a worker later."""

@@ -42,6 +42,7 @@ class Options:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     on_conflict: Literal["return_existing", "reject"] = "return_existing"
     on_duplicate: Literal["reject", "return_existing"] = "reject"
+    inherits_deadline: bool = True  # of the body that starts the run; timeout=None declines it
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -60,6 +61,8 @@ class Options:
         for name in given:
             if name not in NAMES:
                 raise InvalidOption(f"unknown option {name!r}{_suggestion(name)}")
+        if "timeout" in given:
+            given["inherits_deadline"] = given["timeout"] is not None
         return replace(self, **given)
 
     def _check_texts(self) -> None:
@@ -83,7 +86,7 @@ class Options:
             )
 
 
-NAMES = tuple(f.name for f in fields(Options))
+NAMES = tuple(f.name for f in fields(Options) if f.name != "inherits_deadline")
 
 
 def _suggestion(name: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django_durable.core.waits import Wait
+
 
 @dataclass(frozen=True, slots=True)
 class Completed:
@@ -39,8 +41,16 @@ class Deferred:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Leaves the worker, to be claimed again when what it waits for is there."""
+
+    wait: Wait
+    is_written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Overtaken:
     """Superseded: there is nothing to write, and nothing may be written."""
 
 
-Outcome = Completed | Failed | Cancelled | Parked | Deferred | Overtaken
+Outcome = Completed | Failed | Cancelled | Parked | Deferred | Waiting | Overtaken

@@ -54,13 +54,21 @@ TRANSITIONS: dict[str, tuple[frozenset[Status], Status]] = {
     "resume": (frozenset({Status.CANCELLED, PARKED, Status.ENQUEUED}), Status.ENQUEUED),
     "retry": (frozenset({Status.ERROR}), Status.ENQUEUED),
     "rewind": (FINAL, Status.ENQUEUED),
+    "postpone": (frozenset({Status.DELAYED, Status.ENQUEUED}), Status.DELAYED),
+}
+
+# verb: statuses in which it may be said; it changes no status
+IN_PLACE: dict[str, frozenset[Status]] = {
+    "delete": FINAL,
+    "reprioritise": ACTIVE,
+    "annotate": frozenset(Status),
 }
 
 
 def sources(verb: str) -> list[str]:
     """The statuses `verb` may start from, as a sorted list for a SQL parameter."""
-    return sorted(TRANSITIONS[verb][0])
+    return sorted(IN_PLACE[verb] if verb in IN_PLACE else TRANSITIONS[verb][0])
 
 
 def allows(verb: str, status: str) -> bool:
-    return status in TRANSITIONS[verb][0]
+    return status in sources(verb)

@@ -5,14 +5,17 @@ Imports no models, so that declarations can be made before Django has loaded the
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django_durable.core.fence import Fence
-from django_durable.exceptions import OutsideWorkflow, Superseded, UnexpectedStep
+from django_durable.core.waits import Wait
+from django_durable.exceptions import DeadlinePassed, OutsideWorkflow, UnexpectedStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +39,23 @@ StepCaller = Callable[["WorkflowContext", Any, tuple[Any, ...], dict[str, Any]],
 
 
 @dataclass(slots=True)
+class Branches:
+    """How many branches of an async body are inside durable calls, and for what those wait that wait."""
+
+    running: int = 0
+    waits: list[Wait] = field(default_factory=list)
+
+    def joined(self) -> Wait:
+        return reduce(Wait.joined, self.waits)
+
+
+@dataclass(slots=True)
 class WorkflowContext:
     """One execution of one run.
 
     Numbers are taken at the call, so that concurrent calls are numbered in source order. Once the run is lost
-    or has diverged, every further durable call says so again, whatever the body swallowed.
+    or has diverged, every further durable call says so again, whatever the body swallowed. `due` is the
+    deadline on this process's monotonic clock.
     """
 
     run: Run
@@ -49,8 +64,11 @@ class WorkflowContext:
     using: str
     step_caller: StepCaller
     atomic_depth: int = 0
+    is_async: bool = False
+    due: float | None = None
     last_step: int = 0
     broken_by: BaseException | None = None
+    branches: Branches = field(default_factory=Branches)
 
     @property
     def fence(self) -> Fence:
@@ -60,6 +78,8 @@ class WorkflowContext:
         return self.step_caller(self, step, args, kwargs)
 
     def take_number(self) -> int:
+        if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
+            self.broken_by = DeadlinePassed(self.run.id)
         if self.broken_by is not None:
             raise self.broken_by
         self.last_step += 1
@@ -73,14 +93,6 @@ class WorkflowContext:
             raise self.broken_by
         return recorded
 
-    @contextmanager
-    def watching_ownership(self) -> Iterator[None]:
-        try:
-            yield
-        except Superseded as lost:
-            self.broken_by = lost
-            raise
-
 
 class StepContext(NamedTuple):
     """The step whose body runs now; `attempt` counts from 1."""
@@ -89,6 +101,11 @@ class StepContext(NamedTuple):
     number: int | None
     name: str
     attempt: int = 1
+    due: float | None = None
+
+    def remaining(self) -> float | None:
+        """Seconds left of this attempt's timeout, below 0 once it is over; None: it has none."""
+        return None if self.due is None else self.due - time.monotonic()
 
 
 _workflow: ContextVar[WorkflowContext | None] = ContextVar("durable_workflow", default=None)
@@ -118,6 +135,11 @@ def current() -> WorkflowContext | None:
     return None if _step.get() is not None else _workflow.get()
 
 
+def surrounding() -> WorkflowContext | None:
+    """The run in whose body or step the call is made."""
+    return _workflow.get()
+
+
 def required(call: str) -> WorkflowContext:
     context = current()
     if context is None:
@@ -131,6 +153,12 @@ def step_context() -> StepContext:
     if step is None:
         raise OutsideWorkflow("step_context()")
     return step
+
+
+def step_number() -> int | None:
+    """The number of the step that runs here, if one does."""
+    step = _step.get()
+    return None if step is None else step.number
 
 
 def workflow_id() -> str | None:

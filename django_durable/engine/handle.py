@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from django_durable.core import failures
-from django_durable.core.states import FINAL, PARKED, Status
-from django_durable.engine import payloads, transitions
-from django_durable.exceptions import (
-    InsideTransaction,
-    ResultTimeout,
-    StepFailed,
-    WorkflowCancelled,
-    WorkflowFailed,
-    WorkflowNotFound,
-    WorkflowParked,
-)
+from django_durable.core.states import FINAL, Status
+from django_durable.engine import results, transitions
+from django_durable.engine.context import current
+from django_durable.engine.drive import perform, twin
+from django_durable.exceptions import InsideTransaction, ResultTimeout, WorkflowNotFound
 from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus
 
@@ -70,54 +64,80 @@ class Handle:
         WorkflowFailed if the error's own type cannot be rebuilt here, and InsideTransaction where waiting
         could not end: a run that is not finished inside atomic().
         """
-        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        if current() is not None:
+            return perform("result()", lambda: results.result(self.id, timeout))
+        return self._poll(timeout.total_seconds() if isinstance(timeout, timedelta) else timeout)
+
+    def _poll(self, seconds: float | None) -> Any:
         give_up = None if seconds is None else time.monotonic() + seconds
         pause = SHORTEST_POLL
-        while (status := self.status) not in FINAL:
+        while self.status not in FINAL:
             if connections[self.using].in_atomic_block:
                 raise InsideTransaction("result() of an unfinished workflow")
             if give_up is not None and time.monotonic() + pause > give_up:
                 raise ResultTimeout(self.id, float(seconds or 0))
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_POLL)
-        return self._settled(status)
+        return results.settled([self.id], self.using)[self.id].value()
 
-    async def aresult(self, timeout: float | timedelta | None = None) -> Any:
-        return await sync_to_async(self._result_in_a_thread, thread_sensitive=False)(timeout)
+    def aresult(self, timeout: float | timedelta | None = None) -> Coroutine[Any, Any, Any]:
+        if current() is not None:
+            return twin(self.result)(timeout)
+        return sync_to_async(self._result_in_a_thread, thread_sensitive=False)(timeout)
 
-    def cancel(self, reason: str = "") -> None:
+    def cancel(self, reason: str = "", *, cascade: bool = False) -> None:
         """Stop the run at its next durable call; raises TransitionRefused if it has ended."""
-        transitions.cancel([self.id], reason=reason, using=self.using)
+        transitions.refuse_own([self.id], reason)
+        return self._do(
+            "cancel", lambda ids: transitions.cancel(ids, reason=reason, cascade=cascade, using=self.using)
+        )
 
     def resume(self, *, queue: str | None = None) -> None:
         """Put a cancelled or parked run back in line; its recorded steps stay recorded."""
-        transitions.resume([self.id], queue=queue, using=self.using)
+        return self._do("resume", lambda ids: transitions.resume(ids, queue=queue, using=self.using))
 
     def retry(self) -> None:
         """Put a failed run back in line, to go on from the step that failed."""
-        transitions.retry([self.id], using=self.using)
+        return self._do("retry", lambda ids: transitions.retry(ids, using=self.using))
+
+    def rewind(self, to_step: int) -> None:
+        """Put a run that has ended back in line, its history from `to_step` on cut away."""
+        return self._do("rewind", lambda ids: transitions.rewind(ids, to_step=to_step, using=self.using))
+
+    def fork(
+        self, from_step: int = 1, *, new_id: str | None = None, app_version: str | None = None
+    ) -> Handle:
+        """Start a copy that goes on from `from_step`, with the results recorded before it."""
+        given: dict[str, Any] = {
+            "from_step": from_step,
+            "new_id": new_id,
+            "app_version": app_version,
+            "using": self.using,
+        }
+        copies: Any = transitions.managed(
+            "fork", lambda: transitions.fork([self.id], **given), lambda ids: Handle(ids[0], self._using)
+        )
+        return copies
+
+    def delete(self) -> None:
+        """Delete a run that has ended, with everything that hangs on it."""
+        return self._do("delete", lambda ids: transitions.delete(ids, using=self.using))
+
+    acancel = twin(cancel)
+    aresume = twin(resume)
+    aretry = twin(retry)
+    arewind = twin(rewind)
+    afork = twin(fork)
+    adelete = twin(delete)
+
+    def _do(self, verb: str, act: Callable[[list[str]], list[str]]) -> Any:
+        return transitions.managed(verb, lambda: act([self.id]))
 
     def _result_in_a_thread(self, timeout: float | timedelta | None) -> Any:
         try:
             return self.result(timeout)
         finally:
             connections[self.using].close()  # the thread goes back to a pool, where nobody else would
-
-    def _settled(self, status: Status) -> Any:
-        output, error, serialization = self._columns("output", "error", "serialization")
-        if status == Status.SUCCESS:
-            return None if output is None else payloads.decode(output, serialization)
-        if status == PARKED:
-            raise WorkflowParked(self.id)
-        if status == Status.CANCELLED:
-            raise WorkflowCancelled(self.id, _reason(error))
-        raise self._failure(error or "")
-
-    def _failure(self, error: str) -> BaseException:
-        rebuilt = payloads.decode_error(error)
-        if isinstance(rebuilt, StepFailed):
-            return WorkflowFailed(self.id, rebuilt.path, rebuilt.message, rebuilt.traceback)
-        return rebuilt
 
     @property
     def _rows(self) -> QuerySet[WorkflowStatus]:
@@ -131,7 +151,3 @@ class Handle:
         if row is None:
             raise WorkflowNotFound(self.id)
         return tuple(row)
-
-
-def _reason(error: str | None) -> str:
-    return failures.summary(error).message if error else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from django_durable.conf import settings
 from django_durable.core.options import Options
@@ -29,14 +29,16 @@ ROWS_A_STATEMENT = 1000
 INSERT_TRIES = 3
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+Parent = tuple[str | None, int | None]  # its id and the number of the step that starts the child
+NO_PARENT: Parent = (None, None)
 logger = logging.getLogger("django_durable.enqueue")
 _known_queues: set[tuple[str, str]] = set()
 
 
-def enqueue(name: str, options: Options, call: Call) -> Handle:
+def enqueue(name: str, options: Options, call: Call, parent: Parent = NO_PARENT) -> Handle:
     """Put one run in line. Raises what the options say about an id or deduplication id that is taken."""
     using = database.alias()
-    params = _params(name, options)
+    params = _params(name, options, parent)
     workflow_id = options.id or uuid7()
     for _ in range(INSERT_TRIES):
         if _insert(params, [(workflow_id, payloads.encode_call(*call))], using):
@@ -52,15 +54,24 @@ def enqueue(name: str, options: Options, call: Call) -> Handle:
 def enqueue_many(name: str, options: Options, calls: Iterable[Call]) -> list[Handle]:
     """Put many runs in line, a thousand rows a statement; they share all options, so none that is unique."""
     if options.id is not None or options.deduplication_id is not None:
-        raise InvalidOption(
-            "enqueue_many() makes many runs, so they cannot share an id or a deduplication_id"
-        )
+        refuse_shared_identity()
+    return insert_many(name, options, [(uuid7(), call) for call in calls], NO_PARENT)
+
+
+def insert_many(
+    name: str, options: Options, calls: Sequence[tuple[str, Call]], parent: Parent
+) -> list[Handle]:
+    """Put runs with these ids in line; those that are there already stay as they are."""
     using = database.alias()
-    params = _params(name, options)
-    rows = [(uuid7(), payloads.encode_call(*call)) for call in calls]
+    params = _params(name, options, parent)
+    rows = [(workflow_id, payloads.encode_call(*call)) for workflow_id, call in calls]
     for start in range(0, len(rows), ROWS_A_STATEMENT):
         _insert(params, rows[start : start + ROWS_A_STATEMENT], using)
     return [Handle(workflow_id, using) for workflow_id, _ in rows]
+
+
+def refuse_shared_identity() -> NoReturn:
+    raise InvalidOption("enqueue_many() makes many runs, so they cannot share an id or a deduplication_id")
 
 
 def _insert(params: dict[str, Any], rows: Sequence[tuple[str, str]], using: str) -> list[str]:
@@ -75,7 +86,7 @@ def _insert(params: dict[str, Any], rows: Sequence[tuple[str, str]], using: str)
     return inserted
 
 
-def _params(name: str, options: Options) -> dict[str, Any]:
+def _params(name: str, options: Options, parent: Parent) -> dict[str, Any]:
     return {
         "name": name,
         "queue": options.queue or DEFAULT_QUEUE,
@@ -92,8 +103,8 @@ def _params(name: str, options: Options) -> dict[str, Any]:
         "timeout": options.timeout,
         "deadline": options.deadline,
         "serialization": payloads.own().tag,
-        "parent": None,
-        "parent_step": None,
+        "parent": parent[0],
+        "parent_step": parent[1],
         "schedule_name": None,
         "attributes": _attributes(options),
         "headers": "{}",

@@ -6,13 +6,28 @@ recorder here sends each at once on the caller's connection; the worker's groups
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from django.db import transaction
+
+from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
-from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Overtaken, Parked
+from django_durable.core.outcomes import (
+    Cancelled,
+    Completed,
+    Deferred,
+    Failed,
+    Outcome,
+    Overtaken,
+    Parked,
+    Waiting,
+)
 from django_durable.core.states import PARKED, Status
+from django_durable.core.waits import Wait
+from django_durable.engine.suspension import suspend_all
+from django_durable.engine.waking import wake_waiters
 from django_durable.exceptions import Superseded
 from django_durable.models import database
 
@@ -90,15 +105,18 @@ def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tupl
 
 
 def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
-    """Write outcomes: final ones in one statement, deferrals one by one; returns the fences that held."""
+    """Write outcomes: final ones in one statement, sleeps in one, deferrals one by one; returns the fences that held."""
     settled: list[Ending] = []
+    asleep: list[tuple[Fence, Wait]] = []
     held: set[Fence] = set()
     for ending in endings:
         if isinstance(ending.outcome, Deferred):
             held |= _defer(ending.fence, ending.outcome, using)
+        elif isinstance(ending.outcome, Waiting):
+            asleep.append((ending.fence, ending.outcome.wait))
         elif not isinstance(ending.outcome, Overtaken):
             settled.append(ending)
-    return held | _settle(settled, using)
+    return held | suspend_all(asleep, using) | _settle(settled, using)
 
 
 def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
@@ -112,7 +130,19 @@ def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
         "outputs": [row[1] for row in rows],
         "errors": [row[2] for row in rows],
     }
-    return {Fence(*row) for row in database.fetch("settle", params, using)}
+    rows_written = database.fetch("settle", {**params, "wakes_waiters": False}, using)
+    held = {Fence(workflow_id, token) for workflow_id, token, is_left in rows_written if not is_left}
+    if any(is_left for _, _, is_left in rows_written):
+        held |= _settle_and_wake(params, using)
+    return held
+
+
+def _settle_and_wake(params: Mapping[str, Any], using: str) -> set[Fence]:
+    """Outcomes that somebody waits for: written and announced in one transaction."""
+    with read_committed(using), transaction.atomic(using=using):
+        rows = database.fetch("settle", {**params, "wakes_waiters": True}, using)
+        wake_waiters([workflow_id for workflow_id, _, _ in rows], using)
+    return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
 
 
 def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:

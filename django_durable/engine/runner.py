@@ -7,23 +7,37 @@ from typing import Any
 from django_durable.conf import settings
 from django_durable.core.declaration import WorkflowDeclaration
 from django_durable.core.options import duration
-from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Overtaken, Parked
+from django_durable.core.outcomes import (
+    Cancelled,
+    Completed,
+    Deferred,
+    Failed,
+    Outcome,
+    Overtaken,
+    Parked,
+    Waiting,
+)
 from django_durable.core.run import Run
+from django_durable.core.waits import Wait
 from django_durable.engine import payloads
-from django_durable.engine.context import Recorded, WorkflowContext, running_workflow
+from django_durable.engine.bodies import call_body, due_of
+from django_durable.engine.context import Recorded, WorkflowContext
 from django_durable.engine.declared import workflows
-from django_durable.engine.outages import await_database, is_outage
+from django_durable.engine.outages import await_database, is_outage, through_outages
 from django_durable.engine.recorder import Ended, Ending, Recorder
 from django_durable.engine.steps import call_step
+from django_durable.engine.suspension import Left, suspend
 from django_durable.engine.transactions import depth
 from django_durable.exceptions import (
     Cancel,
+    DeadlinePassed,
     Fail,
     InvalidOption,
     NotSerializable,
     PayloadTooLarge,
     Snooze,
     Superseded,
+    Suspended,
     UnexpectedStep,
     UnknownSerialization,
     UnknownWorkflow,
@@ -35,6 +49,7 @@ from django_durable.models import database
 
 SHORTEST_DEFERRAL = 5.0
 LONGEST_DEFERRAL = 600.0
+DEADLINE = "deadline"
 
 
 class Runner:
@@ -48,7 +63,10 @@ class Runner:
         """Execute `run` to its outcome and hand that to the recorder; raises nothing of the body's."""
         with instrument("workflow", workflow=run.name, id=run.id, queue=run.queue) as facts:
             outcome = facts["outcome"] = self._admit(run)
-        self.recorder.end(Ending(run.fence, outcome), then)
+        if isinstance(outcome, Waiting) and outcome.is_written:
+            then(True)
+        else:
+            self.recorder.end(Ending(run.fence, outcome), then)
         return outcome
 
     def _admit(self, run: Run) -> Outcome:
@@ -74,38 +92,60 @@ class Runner:
     def _execute(
         self, run: Run, declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Outcome:
-        context = WorkflowContext(
-            run, self._history(run), self.recorder, self.using, call_step, depth(self.using)
-        )
+        due = due_of(run)
+        history = self._history(run)
         while True:
-            try:
-                return self._call(context, declaration, args, kwargs)
-            except BaseException as error:
-                if not is_outage(error, self.using):
-                    return self._outcome_of(error, run, declaration)
-            await_database(self.using)
             context = WorkflowContext(
-                run, self._history(run, read=True), self.recorder, self.using, call_step, depth(self.using)
+                run,
+                history,
+                self.recorder,
+                self.using,
+                call_step,
+                atomic_depth=depth(self.using),
+                is_async=declaration.is_async,
+                due=due,
             )
+            ended = self._execute_once(context, declaration, args, kwargs)
+            if ended is not None:
+                return ended
+            history = self._history(run, read=True)
 
-    def _call(
+    def _execute_once(
         self,
         context: WorkflowContext,
         declaration: WorkflowDeclaration,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Outcome:
-        with running_workflow(context):
-            value = declaration.function(*args, **kwargs)
-        if context.broken_by is not None:
-            raise context.broken_by
-        run = context.run
-        return Completed(payloads.encode(value, f"the result of workflow {run.name!r}", run.serialization))
+    ) -> Outcome | None:
+        """None: the body shall run again at once, since the database was away or what it waits for is there."""
+        try:
+            value = call_body(context, declaration, args, kwargs)
+            what = f"the result of workflow {context.run.name!r}"
+            return Completed(payloads.encode(value, what, context.run.serialization))
+        except Suspended as suspended:
+            return self._leave(context.run, suspended.wait)
+        except BaseException as error:
+            if not is_outage(error, self.using):
+                return self._outcome_of(error, context.run, declaration)
+        await_database(self.using)
+        return None
+
+    def _leave(self, run: Run, wait: Wait) -> Outcome | None:
+        if wait.is_sleep:
+            return Waiting(wait)
+        match through_outages(lambda: suspend(run.fence, wait, self.using), self.using):
+            case Left.HAS_COME:
+                return None
+            case Left.SUPERSEDED:
+                return Overtaken()
+        return Waiting(wait, is_written=True)
 
     def _outcome_of(self, error: BaseException, run: Run, declaration: WorkflowDeclaration) -> Outcome:
         match error:
             case Superseded():
                 return Overtaken()
+            case DeadlinePassed():
+                return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, DEADLINE)))
             case Snooze(delay=delay):
                 return _snoozed(delay)
             case Cancel(reason=reason):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import connections, transaction
 
 from django_durable.engine import payloads
 from django_durable.engine.attempts import Attempted, Attempts, Body
-from django_durable.engine.context import StepContext, WorkflowContext, running_step
+from django_durable.engine.context import WorkflowContext, running_step
+from django_durable.engine.drive import Operation
 from django_durable.engine.outages import await_database, is_conflict, is_outage
+from django_durable.engine.patience import rest
 from django_durable.engine.recorder import Checkpoint, write_checkpoints
 from django_durable.exceptions import (
     ControlFlow,
@@ -18,9 +20,6 @@ from django_durable.exceptions import (
     PayloadTooLarge,
     Superseded,
 )
-
-if TYPE_CHECKING:
-    from django_durable.core.declaration import StepDeclaration
 
 
 def depth(using: str) -> int:
@@ -36,19 +35,17 @@ def refuse_open_transaction(context: WorkflowContext, call: str) -> None:
 
 
 class AtomicStep:
-    """One call of an atomic step; `run` returns once value and checkpoint are committed."""
+    """One call of an atomic step; `run` ends once value and checkpoint are committed."""
 
-    def __init__(self, context: WorkflowContext, number: int, step: StepDeclaration, body: Body) -> None:
+    def __init__(self, context: WorkflowContext, attempts: Attempts, body: Body) -> None:
         self.context = context
-        self.number = number
-        self.step = step
+        self.attempts = attempts
+        self.step = attempts.step
         self.body = body
-        self.attempts = Attempts(step)
-        self.unstorable: BaseException | None = (
-            None  # what refused the result: another try would give the same
-        )
+        # what refused the result: another try would give the same
+        self.unstorable: BaseException | None = None
 
-    def run(self) -> tuple[Attempted, bool]:
+    def run(self) -> Operation:
         """How the step ended, and whether its checkpoint is committed (a failure's is not)."""
         while True:
             try:
@@ -56,24 +53,22 @@ class AtomicStep:
             except ControlFlow:
                 raise
             except BaseException as error:
-                if is_outage(error, self.context.using):
-                    await_database(self.context.using)
-                elif not is_conflict(error):
-                    ended = self.attempts.failed(error, again=error is not self.unstorable)
-                    if ended is not None:
-                        return ended, False
+                failure = error
+            if is_outage(failure, self.context.using):
+                await_database(self.context.using)
+            elif not is_conflict(failure):
+                ended = self.attempts.failed(failure, again=failure is not self.unstorable)
+                if isinstance(ended, Attempted):
+                    return ended, False
+                yield from rest(self.context, self.attempts, ended)
 
     def _commit(self) -> Attempted:
         with transaction.atomic(using=self.context.using):
-            value = self._call()
+            with running_step(self.attempts.context):
+                value = self.body()
             ended = self.attempts.succeeded(value)
             self._record(ended)
         return ended
-
-    def _call(self) -> Any:
-        context = StepContext(self.context.run.id, self.number, self.step.name, self.attempts.number)
-        with running_step(context):
-            return self.body()
 
     def _record(self, ended: Attempted) -> None:
         run = self.context.run
@@ -81,7 +76,7 @@ class AtomicStep:
         checkpoint = Checkpoint(
             run.id,
             run.token,
-            self.number,
+            self.attempts.number or 0,
             self.step.name,
             output,
             None,

@@ -1,26 +1,84 @@
 """The one door for each verb that comes from outside an execution; guards are those of core.states.
 
 Every verb takes many ids, changes those whose status allows it in one statement, and raises for a single id
-that it could not change.
+that it could not change. `managed` makes a verb a recorded step of the body that calls it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from django.db import transaction
+
+from django_durable.claim.isolation import read_committed
 from django_durable.core import failures
 from django_durable.core.identifiers import check_identifier
+from django_durable.core.options import Options
 from django_durable.core.states import sources
+from django_durable.core.uuid7 import uuid7
+from django_durable.engine.context import current
+from django_durable.engine.drive import Operation, Raised, at_once, perform
+from django_durable.engine.effects import Done, effect
 from django_durable.engine.notices import give_notice
-from django_durable.exceptions import TransitionRefused, WorkflowCancelled, WorkflowNotFound
+from django_durable.engine.waking import wake_waiters
+from django_durable.exceptions import (
+    Cancel,
+    InvalidOption,
+    TransitionRefused,
+    WorkflowCancelled,
+    WorkflowIDInUse,
+    WorkflowNotFound,
+)
 from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus
 
 
-def cancel(ids: Sequence[str], *, reason: str = "", using: str) -> list[str]:
-    """Settle as CANCELLED; a running body stops at its next durable call. Returns the ids changed."""
+def managed(verb: str, act: Callable[[], Any], becomes: Callable[[Any], Any] = lambda value: value) -> Any:
+    """What the verb gives; inside a body it is a step, and done once whatever happens to its worker."""
+    return perform(f"{verb}()", lambda: _converted(_begin(verb, act), becomes))
+
+
+def _begin(verb: str, act: Callable[[], Any]) -> Operation:
+    context = current()
+    if context is None:
+        return at_once(act)
+    return effect(context, f"durable.{verb}", lambda number: Done(act()), own_row_first=False)
+
+
+def _converted(operation: Operation, becomes: Callable[[Any], Any]) -> Operation:
+    value = yield from operation
+    return value if isinstance(value, Raised) else becomes(value)
+
+
+def refuse_own(ids: Sequence[str], reason: str) -> None:
+    """A body that cancels its own run ends there: raises Cancel."""
+    context = current()
+    if context is not None and context.run.id in ids:
+        raise Cancel(reason)
+
+
+def cancel(ids: Sequence[str], *, reason: str = "", cascade: bool = False, using: str) -> list[str]:
+    """Settle as CANCELLED; a running body stops at its next durable call. Returns the ids changed.
+
+    With `cascade` the runs they started go too, generation by generation, each in a transaction of its own.
+    """
+    changed = _cancel(ids, reason, using)
+    generation = list(ids)
+    while cascade and generation:
+        found = database.fetch("active_children", {"ids": generation}, using)
+        generation = [workflow_id for (workflow_id,) in found]
+        if generation:
+            changed += _cancel(generation, reason or "its parent was cancelled", using, is_asked=False)
+    return changed
+
+
+def _cancel(ids: Sequence[str], reason: str, using: str, *, is_asked: bool = True) -> list[str]:
     error = failures.describe(WorkflowCancelled(ids[0] if len(ids) == 1 else "", reason))
-    return _apply("cancel", ids, {"error": error}, "cancel", using)
+    with read_committed(using), transaction.atomic(using=using):
+        changed = _apply("cancel", ids, {"error": error}, using=using, is_asked=is_asked)
+        wake_waiters(changed, using)
+    return changed
 
 
 def resume(ids: Sequence[str], *, queue: str | None = None, using: str) -> list[str]:
@@ -34,16 +92,88 @@ def retry(ids: Sequence[str], *, using: str) -> list[str]:
     return _requeue("retry", ids, None, using)
 
 
+def rewind(ids: Sequence[str], *, to_step: int, using: str) -> list[str]:
+    """Put runs that ended in line with their history from `to_step` on cut away: they do that again."""
+    check_step("to_step", to_step)
+    with transaction.atomic(using=using):
+        changed = _requeue("rewind", ids, None, using)
+        database.change("cut_history", {"ids": changed, "step": to_step}, using)
+    return changed
+
+
+def fork(
+    ids: Sequence[str],
+    *,
+    from_step: int = 1,
+    new_id: str | None = None,
+    app_version: str | None = None,
+    using: str,
+) -> list[str]:
+    """Start copies that go on from `from_step` with the results recorded before it; returns their ids."""
+    check_step("from_step", from_step)
+    check_identifier("workflow id", new_id, optional=True)
+    check_identifier("app version", app_version, optional=True)
+    if new_id is not None and len(ids) != 1:
+        raise InvalidOption("new_id names one copy, so it needs one original")
+    storable = [each for each in ids if database.is_storable(each)]
+    copies = [new_id or uuid7() for _ in storable]
+    with transaction.atomic(using=using):
+        given = {"ids": storable, "copies": copies, "app_version": app_version}
+        made = database.fetch("fork", given, using)
+        pairs = {"ids": [row[0] for row in made], "copies": [row[1] for row in made]}
+        database.change("copy_history", {**pairs, "step": from_step}, using)
+    if len(ids) == 1 and not made:
+        raise _refused_fork(ids[0], new_id, using)
+    give_notice(using)
+    return [copy for _, copy in made]
+
+
+def delete(ids: Sequence[str], *, using: str) -> list[str]:
+    """Delete runs that have ended, with everything that hangs on them. Returns the ids deleted."""
+    return _apply("delete", ids, {}, "delete_runs", using=using)
+
+
+def postpone(ids: Sequence[str], *, options: Options, using: str) -> list[str]:
+    """Let runs that have not started begin at another time: `delay` from now, or `run_at`."""
+    if options.delay is None and options.run_at is None:
+        raise InvalidOption("give delay or run_at")
+    return _apply("postpone", ids, {"delay": options.delay, "run_at": options.run_at}, using=using)
+
+
+def edit(ids: Sequence[str], *, priority: int | None, attributes: str | None, using: str) -> list[str]:
+    """Change the priority of runs under way, or the attributes (JSON) of any."""
+    verb = "reprioritise" if priority is not None else "annotate"
+    changed = _apply(verb, ids, {"priority": priority, "attributes": attributes}, "edit_runs", using=using)
+    if priority is not None and changed:
+        give_notice(using)
+    return changed
+
+
+def check_step(name: str, value: object) -> None:
+    """Raises InvalidOption."""
+    if type(value) is not int or not 1 <= value < 2**31:
+        raise InvalidOption(f"{name} must be the number of a step, from 1; it is {value!r}")
+
+
 def _requeue(verb: str, ids: Sequence[str], queue: str | None, using: str) -> list[str]:
-    changed = _apply(verb, ids, {"queue": queue, "drops_failure": verb == "retry"}, "requeue", using)
+    params = {"queue": queue, "drops_failure": verb == "retry"}
+    changed = _apply(verb, ids, params, "requeue", using=using)
     give_notice(using)
     return changed
 
 
-def _apply(verb: str, ids: Sequence[str], params: dict[str, object], statement: str, using: str) -> list[str]:
+def _apply(
+    verb: str,
+    ids: Sequence[str],
+    params: Mapping[str, object],
+    statement: str | None = None,
+    *,
+    using: str,
+    is_asked: bool = True,
+) -> list[str]:
     given = {"ids": [each for each in ids if database.is_storable(each)], "sources": sources(verb), **params}
-    changed = [row[0] for row in database.fetch(statement, given, using)]
-    if len(ids) == 1 and not changed:
+    changed = [row[0] for row in database.fetch(statement or verb, given, using)]
+    if is_asked and len(ids) == 1 and not changed:
         raise _refusal(verb, ids[0], using)
     return changed
 
@@ -52,3 +182,10 @@ def _refusal(verb: str, workflow_id: str, using: str) -> Exception:
     rows = WorkflowStatus.objects.using(using).filter(pk=workflow_id)
     status = rows.values_list("status", flat=True).first() if database.is_storable(workflow_id) else None
     return WorkflowNotFound(workflow_id) if status is None else TransitionRefused(verb, workflow_id, status)
+
+
+def _refused_fork(original: str, new_id: str | None, using: str) -> Exception:
+    exists = (
+        database.is_storable(original) and WorkflowStatus.objects.using(using).filter(pk=original).exists()
+    )
+    return WorkflowIDInUse(new_id or "") if exists else WorkflowNotFound(original)

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db import models
 
-from django_durable.core.candidates import Candidate, Place
 from django_durable.core.budget import InFlight
+from django_durable.core.candidates import Candidate, Place
 from django_durable.core.run import Run
 from django_durable.core.states import ACTIVE, FINAL
 from django_durable.models import database
@@ -39,9 +39,23 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         """Claim the head of a line that nothing can reorder; empty also where something can."""
         return self._runs("claim_head", {"queue": queue, "slots": slots, **mine})
 
+    def claim_woken(self, queue: str, slots: int, mine: Mapping[str, Any]) -> list[Run]:
+        """Claim runs that waited and whose time has come; only this worker's own limits hold them back."""
+        return self._runs("claim_woken", {"queue": queue, "slots": slots, **mine})
+
+    def next_wakes(self, queues: Sequence[str], ready: Mapping[str, Any]) -> dict[str, float]:
+        """Seconds until the first waiting run of each queue wakes; 0 or less: it is due."""
+        return dict(self._rows("next_wakes", {"queues": list(queues), **ready}))
+
     def read_window(self, params: Mapping[str, Any]) -> list[Candidate]:
         """The next rows behind a place."""
         return [Candidate(*row) for row in self._rows("read_window", params)]
+
+    def read_past(self, params: Mapping[str, Any]) -> tuple[list[Candidate], Place | None]:
+        """The next rows behind a place, some buckets left out, and where the stretch ended; None: with the line."""
+        rows = self._rows("read_past", params)
+        ended = rows.pop()[1:3] if rows and rows[-1][0] is None else None
+        return [Candidate(*row) for row in rows], ended
 
     def walk_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Place]]:
         """Groups behind the group `after`, each with the place of its first row."""
@@ -50,12 +64,6 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
     def read_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Candidate]]:
         """The next rows of some groups, each with the name of its group."""
         return [(row[0], Candidate(*row[1:])) for row in self._rows("read_groups", params)]
-
-    def read_past(self, params: Mapping[str, Any]) -> tuple[list[Candidate], Place | None]:
-        """The next rows behind a place, some buckets left out, and where the stretch ended; None: with the line."""
-        rows = self._rows("read_past", params)
-        ended = rows.pop()[1:3] if rows and rows[-1][0] is None else None
-        return [Candidate(*row) for row in rows], ended
 
     def read_floors(self, statement: str, params: Mapping[str, Any]) -> list[tuple[int, Candidate]]:
         """The next rows behind some floors, each with the number of its floor, from 1."""
@@ -75,14 +83,6 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         """What the queue has in flight, by partition and group."""
         return [InFlight(*row) for row in self._rows("in_flight", {"queue": queue, "executor": executor})]
 
-    def queues_with_work(self, queues: Sequence[str], ready: Mapping[str, Any]) -> list[str]:
-        """Those of the queues that have a row which this process may start."""
-        return self._column("waiting_queues", {"queues": list(queues), **ready})
-
-    def _rows(self, statement: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return database.fetch(statement, params, using=self.db)
-
-    def _column(self, statement: str, params: Mapping[str, Any]) -> list[Any]:
     def count_in_flight(self, queue: str, executor: UUID) -> tuple[int, int]:
         """What the queue has in flight in the fleet, and of these in this worker."""
         ((fleet, here),) = self._rows("count_in_flight", {"queue": queue, "executor": executor})
@@ -93,10 +93,16 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
     ) -> list[tuple[str | None, int, int]]:
         """The same of some partitions, each with its name."""
         names = [name or "" for name in partitions]
-        return self._rows(
-            "partitions_in_flight", {"queue": queue, "executor": executor, "partitions": names}
-        )
+        return self._rows("partitions_in_flight", {"queue": queue, "executor": executor, "partitions": names})
 
+    def queues_with_work(self, queues: Sequence[str], ready: Mapping[str, Any]) -> list[str]:
+        """Those of the queues that have a row which this process may start."""
+        return self._column("waiting_queues", {"queues": list(queues), **ready})
+
+    def _rows(self, statement: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return database.fetch(statement, params, using=self.db)
+
+    def _column(self, statement: str, params: Mapping[str, Any]) -> list[Any]:
         return [value for (value,) in self._rows(statement, params)]
 
     def _runs(self, statement: str, params: Mapping[str, Any]) -> list[Run]:

@@ -1,49 +1,8 @@
-"""Every error of the package, drawn as the tree it is.
-
-::
-
-    DurableError
-    ├── InvalidIdentifier          an id, key or name that cannot be stored as it is
-    ├── InvalidOption              an option of enqueue or of a declaration
-    ├── NotSerializable            a value that would not come back as it went in
-    ├── PayloadTooLarge
-    ├── PayloadUnreadable          stored text that cannot be turned back into values
-    ├── UnknownSerialization       a row written by a serializer this process lacks
-    ├── DuplicateDeclaration       two functions under one name
-    ├── UnknownWorkflow            no function of that name is registered here
-    ├── WorkflowNotFound           no such row
-    ├── ConflictingWorkflow        the id belongs to a run of another function
-    ├── WorkflowIDInUse            the id is taken and the caller asked for a new run
-    ├── Deduplicated               an active run holds the deduplication id
-    ├── TransitionRefused          the run's status does not allow the verb
-    ├── ResultTimeout              the run did not end in time; it goes on
-    ├── UnexpectedStep             a replay met another step than the one recorded
-    ├── StepFailed                 an error that could not be rebuilt with its own type
-    ├── StepRetriesExhausted
-    ├── StepTimeout
-    ├── WorkflowFailed             a run ended in ERROR and its error cannot be rebuilt
-    ├── WorkflowCancelled          a run ended in CANCELLED
-    ├── WorkflowParked             a run was dispatched too often and set aside
-    ├── OutsideWorkflow            a durable call that needs a running workflow
-    └── InsideTransaction          a call that needs a transaction of its own
-
-    ControlFlow (BaseException: user code's `except Exception` must not swallow it)
-    ├── Superseded                 this execution no longer owns the run; it may write nothing
-    ├── Suspended                  the run leaves the worker and waits in the table
-    ├── Snooze                     raised by a body: try again later, no attempt spent
-    ├── Fail                       raised by a body: ERROR now, attempts left or not
-    └── Cancel                     raised by a body: CANCELLED
-"""
+"""Errors that a caller may catch."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from django_durable.core.fence import Fence
+from collections.abc import Sequence
 
 
 class DurableError(Exception):
@@ -131,7 +90,9 @@ class ConflictingWorkflow(DurableError):
 
 class WorkflowIDInUse(DurableError):
     def __init__(self, workflow_id: str) -> None:
-        super().__init__(f"workflow id {workflow_id!r} is already in use and on_conflict='reject' was asked for")
+        super().__init__(
+            f"workflow id {workflow_id!r} is already in use and on_conflict='reject' was asked for"
+        )
         self.workflow_id = workflow_id
 
 
@@ -221,6 +182,10 @@ class WorkflowCancelled(DurableError):
         self.reason = reason
 
 
+class ChildCancelled(WorkflowCancelled):
+    """A run that a workflow body waited for was cancelled; an ordinary error of the waiting body."""
+
+
 class WorkflowParked(DurableError):
     def __init__(self, workflow_id: str) -> None:
         super().__init__(
@@ -235,54 +200,29 @@ class OutsideWorkflow(DurableError, RuntimeError):
         super().__init__(f"{call} can only be called from the body of a running workflow")
 
 
+class InsideWorkflow(DurableError, RuntimeError):
+    def __init__(self, call: str) -> None:
+        super().__init__(
+            f"{call} is not recorded, so a workflow body cannot call it: a replay would see another answer; "
+            "call it in a step"
+        )
+
+
+class StreamClosed(DurableError):
+    def __init__(self, workflow_id: str, key: str) -> None:
+        super().__init__(f"stream {key!r} of workflow {workflow_id!r} is closed; nothing can follow its end")
+        self.workflow_id = workflow_id
+        self.key = key
+
+
+class AwaitNeeded(DurableError, RuntimeError):
+    def __init__(self, call: str, instead: str) -> None:
+        super().__init__(f"{call} would block the event loop of an async body; use `await {instead}`")
+
+
 class InsideTransaction(DurableError, RuntimeError):
     def __init__(self, call: str) -> None:
         super().__init__(
             f"{call} needs a transaction of its own, so it cannot run inside atomic(): "
             "its locks and counts would rest on an old snapshot"
         )
-
-
-class ControlFlow(BaseException):
-    """Root of what unwinds a body; never recorded as the outcome of a step."""
-
-
-class Superseded(ControlFlow):
-    """Another claim, a cancel or a takeover ended this execution's ownership."""
-
-    def __init__(self, fence: Fence) -> None:
-        super().__init__(f"claim {fence.token} of workflow {fence.workflow_id!r} was superseded")
-        self.fence = fence
-
-
-class Suspended(ControlFlow):
-    """The body was unwound; the run waits in the table until `wake_at` or a notice on `topic`."""
-
-    def __init__(self, *, seconds: float | None = None, topic: str | None = None) -> None:
-        super().__init__(f"suspended for {seconds} s on {topic!r}")
-        self.seconds = seconds
-        self.topic = topic
-
-
-class Snooze(ControlFlow):
-    """Raise it in a workflow body: run again after `delay`, without spending an attempt."""
-
-    def __init__(self, delay: timedelta | float) -> None:
-        super().__init__(f"snoozed for {delay}")
-        self.delay = delay
-
-
-class Fail(ControlFlow):
-    """Raise it in a workflow body: end in ERROR now, whatever attempts are left."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Cancel(ControlFlow):
-    """Raise it in a workflow body: end in CANCELLED with this reason."""
-
-    def __init__(self, reason: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason

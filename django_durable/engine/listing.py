@@ -1,0 +1,114 @@
+"""Find runs and count them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from django_durable.core.states import Status
+from django_durable.exceptions import InvalidOption
+from django_durable.models import WorkflowStatus
+
+HEAVY = ("input", "output", "error", "headers")
+GROUPS = ("status", "queue", "name", "app_version", "partition_key", "limit_key", "priority", "executor_id")
+
+Counts = dict[Any, int]
+Texts = str | Collection[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a run must fit; None lets all pass, a collection names alternatives. Instants are aware."""
+
+    ids: Collection[str] | None = None
+    id_prefix: str | None = None
+    status: Texts = None
+    queue: Texts = None
+    name: Texts = None
+    app_version: Texts = None
+    executor: Texts = None
+    partition_key: Texts = None
+    limit_key: Texts = None
+    deduplication_id: str | None = None
+    parent: Texts = None
+    forked_from: Texts = None
+    schedule: Texts = None
+    has_parent: bool | None = None
+    attributes: dict[str, Any] | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    started_after: datetime | None = None
+    started_before: datetime | None = None
+    completed_after: datetime | None = None
+    completed_before: datetime | None = None
+    newest_first: bool = True
+    offset: int = 0
+    limit: int | None = 100
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, datetime) and value.utcoffset() is None:
+                raise InvalidOption(f"{field.name} must be an aware datetime; {value!r} is naive")
+        for status in _all(self.status):
+            if status not in set(Status):
+                raise InvalidOption(f"there is no status {status!r}; there are {', '.join(sorted(Status))}")
+
+
+COLUMNS = {
+    "ids": "pk",
+    "status": "status",
+    "queue": "queue",
+    "name": "name",
+    "app_version": "app_version",
+    "executor": "executor_id",
+    "partition_key": "partition_key",
+    "limit_key": "limit_key",
+    "deduplication_id": "deduplication_id",
+    "parent": "parent_id",
+    "forked_from": "forked_from",
+    "schedule": "schedule_name",
+}
+INSTANTS = {"created": "created_at", "started": "started_at", "completed": "completed_at"}
+
+
+def find(filters: Filters, using: str) -> list[WorkflowStatus]:
+    order = ("-created_at", "-id") if filters.newest_first else ("created_at", "id")
+    end = None if filters.limit is None else filters.offset + filters.limit
+    return list(fitting(filters, using).defer(*HEAVY).order_by(*order)[filters.offset : end])
+
+
+def count(filters: Filters, by: tuple[str, ...], using: str) -> Counts:
+    """By one column its values, by several tuples of them."""
+    for column in by:
+        if column not in GROUPS:
+            raise InvalidOption(f"cannot count by {column!r}; only by {', '.join(GROUPS)}")
+    rows = fitting(filters, using).order_by().values_list(*by).annotate(runs=Count("*"))
+    return {row[0] if len(by) == 1 else row[:-1]: row[-1] for row in rows}
+
+
+def fitting(filters: Filters, using: str) -> QuerySet[WorkflowStatus]:
+    runs: QuerySet[WorkflowStatus] = WorkflowStatus.objects.using(using)
+    for name, column in COLUMNS.items():
+        value = getattr(filters, name)
+        if value is not None:
+            runs = runs.filter(**{f"{column}__in": _all(value)})
+    for name, column in INSTANTS.items():
+        after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
+        runs = runs.filter(**{f"{column}__gte": after}) if after is not None else runs
+        runs = runs.filter(**{f"{column}__lt": before}) if before is not None else runs
+    if filters.id_prefix is not None:
+        runs = runs.filter(pk__startswith=filters.id_prefix)
+    if filters.has_parent is not None:
+        runs = runs.filter(parent__isnull=not filters.has_parent)
+    if filters.attributes is not None:
+        runs = runs.filter(attributes__contains=filters.attributes)
+    return runs
+
+
+def _all(value: Texts) -> list[str]:
+    return [] if value is None else [value] if isinstance(value, str) else list(value)

@@ -1,0 +1,121 @@
+"""Every error of the package, drawn as the tree it is.
+
+::
+
+    DurableError
+    ├── InvalidIdentifier          an id, key or name that cannot be stored as it is
+    ├── InvalidOption              an option of enqueue or of a declaration
+    ├── NotSerializable            a value that would not come back as it went in
+    ├── PayloadTooLarge
+    ├── PayloadUnreadable          stored text that cannot be turned back into values
+    ├── UnknownSerialization       a row written by a serializer this process lacks
+    ├── DuplicateDeclaration       two functions under one name
+    ├── UnknownWorkflow            no function of that name is registered here
+    ├── WorkflowNotFound           no such row
+    ├── ConflictingWorkflow        the id belongs to a run of another function
+    ├── WorkflowIDInUse            the id is taken and the caller asked for a new run
+    ├── Deduplicated               an active run holds the deduplication id
+    ├── TransitionRefused          the run's status does not allow the verb
+    ├── ResultTimeout              the run did not end in time; it goes on
+    ├── UnexpectedStep             a replay met another step than the one recorded
+    ├── StepFailed                 an error that could not be rebuilt with its own type
+    ├── StepRetriesExhausted
+    ├── StepTimeout
+    ├── WorkflowFailed             a run ended in ERROR and its error cannot be rebuilt
+    ├── WorkflowCancelled          a run ended in CANCELLED
+    │   └── ChildCancelled         the same, to the body that waited for it
+    ├── WorkflowParked             a run was dispatched too often and set aside
+    ├── OutsideWorkflow            a durable call that needs a running workflow
+    ├── InsideWorkflow             a call that a replay could not answer alike
+    ├── StreamClosed
+    ├── AwaitNeeded                a blocking durable call in an async body
+    └── InsideTransaction          a call that needs a transaction of its own
+
+    ControlFlow (BaseException: user code's `except Exception` must not swallow it)
+    ├── Superseded                 this execution no longer owns the run; it may write nothing
+    ├── Suspended                  the run leaves the worker and waits in the table
+    ├── DeadlinePassed             the run's time is up
+    ├── Snooze                     raised by a body: try again later, no attempt spent
+    ├── Fail                       raised by a body: ERROR now, attempts left or not
+    └── Cancel                     raised by a body: CANCELLED
+"""
+
+from __future__ import annotations
+
+from django_durable.exceptions.controlflow import (
+    Cancel,
+    ControlFlow,
+    DeadlinePassed,
+    Fail,
+    Snooze,
+    Superseded,
+    Suspended,
+)
+from django_durable.exceptions.errors import (
+    AwaitNeeded,
+    ChildCancelled,
+    ConflictingWorkflow,
+    Deduplicated,
+    DuplicateDeclaration,
+    DurableError,
+    InsideTransaction,
+    InsideWorkflow,
+    InvalidIdentifier,
+    InvalidOption,
+    NotSerializable,
+    OutsideWorkflow,
+    PayloadTooLarge,
+    PayloadUnreadable,
+    ResultTimeout,
+    StepFailed,
+    StepRetriesExhausted,
+    StepTimeout,
+    StreamClosed,
+    TransitionRefused,
+    UnexpectedStep,
+    UnknownSerialization,
+    UnknownWorkflow,
+    WorkflowCancelled,
+    WorkflowFailed,
+    WorkflowIDInUse,
+    WorkflowNotFound,
+    WorkflowParked,
+)
+
+__all__ = [
+    "AwaitNeeded",
+    "Cancel",
+    "ChildCancelled",
+    "ConflictingWorkflow",
+    "ControlFlow",
+    "DeadlinePassed",
+    "Deduplicated",
+    "DuplicateDeclaration",
+    "DurableError",
+    "Fail",
+    "InsideTransaction",
+    "InsideWorkflow",
+    "InvalidIdentifier",
+    "InvalidOption",
+    "NotSerializable",
+    "OutsideWorkflow",
+    "PayloadTooLarge",
+    "PayloadUnreadable",
+    "ResultTimeout",
+    "Snooze",
+    "StepFailed",
+    "StepRetriesExhausted",
+    "StepTimeout",
+    "StreamClosed",
+    "Superseded",
+    "Suspended",
+    "TransitionRefused",
+    "UnexpectedStep",
+    "UnknownSerialization",
+    "UnknownWorkflow",
+    "WorkflowCancelled",
+    "WorkflowFailed",
+    "WorkflowIDInUse",
+    "WorkflowNotFound",
+    "WorkflowParked",
+]

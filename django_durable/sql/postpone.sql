@@ -1,0 +1,17 @@
+-- Give runs that have not started another time to start.
+--   rides on   durable_workflow_status_pkey
+--   locks      FOR NO KEY UPDATE in id order
+--   returns    the ids changed
+WITH chosen AS MATERIALIZED (
+    SELECT w.id
+    FROM durable_workflow_status AS w
+    WHERE w.id = ANY(%(ids)s::text[])
+    ORDER BY w.id
+    FOR NO KEY UPDATE
+)
+UPDATE durable_workflow_status AS w
+SET status = 'DELAYED',
+    delay_until = coalesce(%(run_at)s::timestamptz, clock_timestamp() + %(delay)s::interval), {{leave_line}}
+FROM chosen
+WHERE w.id = chosen.id AND w.status = ANY(%(sources)s::text[])
+RETURNING w.id

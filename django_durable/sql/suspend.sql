@@ -1,0 +1,24 @@
+-- Let runs leave their worker and wait in the table, each guarded by the token of its own claim.
+--   rides on   durable_workflow_status_pkey, durable_queue_pkey
+--   locks      FOR NO KEY UPDATE in id order
+--   returns    id, token of each that waits now; one that is missing was superseded
+WITH owned AS MATERIALIZED (
+    SELECT w.id
+    FROM durable_workflow_status AS w
+    WHERE w.id = ANY(%(ids)s::text[])
+    ORDER BY w.id
+    FOR NO KEY UPDATE
+)
+UPDATE durable_workflow_status AS w
+SET status = 'WAITING', wake_at = least(asleep.wake_at, clock_timestamp() + asleep.recheck * interval '1 second'),
+    wait_topic = asleep.topic, claims = 0,
+    claim_seq = CASE
+        WHEN (SELECT q.waiting_holds_slot FROM durable_queue AS q WHERE q.name = w.queue) IS NOT FALSE
+        THEN w.claim_seq
+    END,
+    updated_at = clock_timestamp(), {{give_up_claim}}
+FROM unnest(%(ids)s::text[], %(tokens)s::uuid[], %(wakes)s::timestamptz[], %(topics)s::text[], %(rechecks)s::float8[])
+    AS asleep (id, token, wake_at, topic, recheck)
+JOIN owned USING (id)
+WHERE w.id = asleep.id AND w.claim_token = asleep.token
+RETURNING w.id, asleep.token

@@ -1,0 +1,29 @@
+-- Wake the runs that wait for others, which were settled in this transaction.
+--   rides on   durable_waiters, durable_workflow_status_pkey
+--   locks      FOR NO KEY UPDATE in id order
+--   returns    the ids woken
+WITH settled AS MATERIALIZED (
+    SELECT w.id, w.parent_id
+    FROM durable_workflow_status AS w
+    WHERE w.id = ANY(%(ids)s::text[]) AND w.awaited AND w.completed_at IS NOT NULL
+), waiters AS MATERIALIZED (
+    SELECT p.id
+    FROM durable_workflow_status AS p
+    WHERE p.status = 'WAITING' AND p.wait_topic IN (SELECT 'run ' || settled.id FROM settled)
+    UNION
+    SELECT p.id
+    FROM durable_workflow_status AS p
+    WHERE p.id IN (SELECT settled.parent_id FROM settled)
+        AND p.status = 'WAITING' AND p.wait_topic IN ('children', 'any')
+), held AS MATERIALIZED (
+    SELECT w.id
+    FROM durable_workflow_status AS w
+    WHERE w.id IN (SELECT waiters.id FROM waiters)
+    ORDER BY w.id
+    FOR NO KEY UPDATE
+)
+UPDATE durable_workflow_status AS w
+SET wake_at = clock_timestamp(), updated_at = clock_timestamp()
+FROM held
+WHERE w.id = held.id AND w.status = 'WAITING'
+RETURNING w.id
