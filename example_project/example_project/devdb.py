@@ -284,6 +284,8 @@ def _account(data: Path) -> dict[str, Any]:
         return {}
     if data.exists():
         owner = data.stat()
+        if owner.st_uid == 0:
+            raise DevDBError(f"{data} belongs to root, whom PostgreSQL refuses: chown -R it, or delete it")
         return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
     for name in ("postgres", "nobody"):
         try:

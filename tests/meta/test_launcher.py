@@ -123,6 +123,15 @@ def test_a_read_only_folder_is_named_with_the_way_out(tmp_path, monkeypatch):
         devdb.url(tmp_path)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave data that belong to root")
+def test_data_that_belong_to_root_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(devdb, "OUTSIDE", tmp_path / "outside")
+    folder = tmp_path.joinpath("outside", devdb._short(tmp_path), f"pg{devdb.Server(tmp_path).major}")
+    folder.mkdir(parents=True)
+    with pytest.raises(devdb.DevDBError, match=r"pg\d+ belongs to root.*chown"):
+        devdb.Server(tmp_path)
+
+
 def test_a_folder_of_programs_without_postgres_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("DEVDB_BIN", str(tmp_path))
     with pytest.raises(devdb.DevDBError, match=r"DEVDB_BIN=.* holds no postgres"):
