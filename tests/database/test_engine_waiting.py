@@ -12,6 +12,7 @@ from django.db.models import F
 from django_durable import get_event, recv, send, set_event, sleep, step, workflow, workflow_id
 from django_durable.core.states import Status
 from django_durable.exceptions import OutsideWorkflow, WorkflowNotFound
+from django_durable.maintenance.waker import Waker
 from django_durable.models import Message, Queue, StepOutput, WorkflowStatus
 
 pytestmark = pytest.mark.django_db
@@ -272,9 +273,18 @@ def test_a_run_of_a_queue_where_waiting_holds_no_slot_gives_its_place_back(drain
         return workflow_id()
 
     first, second = sleeps.enqueue(), sleeps.enqueue()
+    place = first.record.seq
     drain()
     assert [first.status, second.status] == [Status.WAITING, Status.WAITING]
     assert first.record.claim_seq is None
+    waker = Waker("default")
+    assert 0 < waker.next_due() < 3600
+    woken()
+    assert waker.next_due() <= 0
+    assert waker.run_once().queues == {"loose": 2}
+    assert (first.status, first.record.seq) == (Status.ENQUEUED, place)
+    drain()
+    assert [first.result(), second.result()] == [first.id, second.id]
 
 
 def test_a_run_that_waits_keeps_the_only_slot_of_its_queue(drain, woken):

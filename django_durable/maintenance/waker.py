@@ -1,0 +1,40 @@
+"""Woken runs of queues where waiting holds no slot stand in line again, at their old place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from django_durable.engine.notices import give_notice
+from django_durable.maintenance.bounded import bounded
+from django_durable.models import database
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """How many runs joined each queue; a full batch of one queue may have left more."""
+
+    queues: Counter[str] = field(default_factory=Counter)
+
+
+class Waker:
+    """Safe to run everywhere at once: each row is taken by one."""
+
+    def __init__(self, using: str, batch: int = BATCH) -> None:
+        self.using = using
+        self.batch = batch
+
+    def next_due(self) -> float | None:
+        """Seconds until the next one wakes; None: nobody waits so."""
+        seconds: float | None = database.fetch("next_waking", {}, self.using)[0][0]
+        return seconds
+
+    def run_once(self) -> Woken:
+        """Wake one batch of each queue, the earliest first."""
+        with bounded(self.using):
+            rows = database.fetch("wake_into_line", {"batch": self.batch}, self.using)
+            if rows:
+                give_notice(self.using)
+        return Woken(Counter(queue for (queue,) in rows))
