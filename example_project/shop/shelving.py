@@ -20,7 +20,7 @@ class CatalogueChanged(Exception):
 def shelve(rows: Iterable[catalogue.Row]) -> None:
     """Add these prints, or refresh what the file says of those that are there."""
     Product.objects.bulk_create(
-        [Product(**row._asdict(), price=row.price) for row in rows],
+        [Product(**row._asdict(), price=row.price) for row in sorted(rows)],  # one order of locks for all
         update_conflicts=True,
         unique_fields=["sku"],
         update_fields=[field for field in PUBLIC if field != "sku"],

@@ -31,8 +31,8 @@ def findings(evidence: Evidence, kill: Kill | None) -> list[Finding]:
 
 def _takeover(evidence: Evidence, kill: Kill | None) -> Finding:
     """Whatever ran in the dead worker was claimed again by another."""
-    if kill is None:
-        return Finding("takeover", "no worker was killed", ["the work ended before one could be"])
+    if kill is None or not kill.held:
+        return Finding("takeover", "no worker was killed in the middle", ["the work ended too early for it"])
     waits = {
         pk: (workflow.started_at - kill.at).total_seconds()
         for pk, workflow in evidence.held(kill).items()
