@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from django_durable.core.failures import summary
-from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Overtaken, Parked
+from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Overtaken, Parked, Waiting
 from django_durable.instrument import Span, subscribe
 
 LEVELS = {0: logging.WARNING, 1: logging.INFO}
@@ -75,6 +75,8 @@ def _outcome(outcome: object) -> tuple[int, str]:
             return logging.ERROR, "parked: dispatched too often without an end"
         case Deferred(seconds=seconds, failures=failures):
             return logging.INFO, f"{'to be retried' if failures else 'set aside'}: due in {seconds:.1f} s"
+        case Waiting():
+            return logging.INFO, "waits in the table"
         case Overtaken():
             return logging.WARNING, "superseded: its outcome is not written"
     return logging.ERROR, "broke off"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django_durable.core import failures
+from django_durable.engine.waking import wake_waiters
 from django_durable.exceptions import WorkflowCancelled
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import database
@@ -39,4 +40,6 @@ class Deadlines:
         error = failures.describe(WorkflowCancelled("", reason))
         with bounded(self.using):
             rows = database.fetch(statement, {"batch": self.batch, "error": error}, self.using)
-        return tuple(workflow_id for (workflow_id,) in rows)
+            cancelled = tuple(workflow_id for (workflow_id,) in rows)
+            wake_waiters(cancelled, self.using)
+        return cancelled

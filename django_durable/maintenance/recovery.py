@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django_durable.conf import settings
-from django_durable.core.states import Status
+from django_durable.core.states import PARKED
 from django_durable.engine.notices import give_notice
+from django_durable.engine.waking import wake_waiters
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import Executor, database
 from django_durable.signals import executor_lost
@@ -84,10 +85,11 @@ class Recovery:
             "max_claims": settings().max_recovery_attempts + 1,
         }
         rows = database.fetch("recover", params, self.using)
-        returned = sum(status == Status.ENQUEUED for _, status in rows)
-        done.returned += returned
-        done.parked += len(rows) - returned
-        if returned:
+        parked = [workflow_id for workflow_id, status in rows if status == PARKED]
+        wake_waiters(parked, self.using)
+        done.parked += len(parked)
+        done.returned += len(rows) - len(parked)
+        if len(rows) > len(parked):
             give_notice(self.using)
         return len(rows) >= self.batch
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django_durable.claim.claimer import Claimer
+from django_durable.claim.identity import Identity
 from django_durable.core.run import Run
 from django_durable.engine.outages import is_outage
-from django_durable.models import WorkflowStatus
 from django_durable.worker.asked import Asked
 from django_durable.worker.bell import Bell
 from django_durable.worker.heartbeat import Heartbeat
@@ -27,6 +27,7 @@ from django_durable.worker.queue_set import QueueSet
 from django_durable.worker.service import Duty
 from django_durable.worker.trouble import sqlstate
 
+SHORTEST = 0.005
 SOON = 0.02
 HOT = 0.25
 JITTER = 0.05
@@ -57,7 +58,8 @@ class Poller(Duty):
         self._queues: dict[str, Asked] = {}
         self._order: deque[str] = deque()
         self._claimer: Claimer | None = None
-        self._claimer_until = 0.0
+        self._version_holds_until = 0.0
+        self._wakes_at = math.inf
         self._hot_until = self._next_hot = 0.0
         self._wanted_look = 0
         self._notices = Bell()
@@ -122,12 +124,20 @@ class Poller(Duty):
                 self._order.append(name)
 
     def _claimer_of(self, executor: UUID) -> Claimer:
-        claimer = self._claimer
-        is_stale = time.monotonic() > self._claimer_until and claimer is not None and claimer.identity.version
-        if claimer is None or claimer.identity.executor != executor or is_stale:
-            claimer = self._claimer = Claimer(executor, self.using)
-            self._claimer_until = time.monotonic() + VERSION_HOLDS
-        return claimer
+        """One for the life of the process: it remembers places in the lines."""
+        now = time.monotonic()
+        if self._claimer is None:
+            self._claimer = Claimer(executor, self.using)
+        elif self._claimer.identity.executor != executor or self._is_version_stale(now):
+            self._claimer.identity = Identity.of(executor, self.using)
+        else:
+            return self._claimer
+        self._version_holds_until = now + VERSION_HOLDS
+        return self._claimer
+
+    def _is_version_stale(self, now: float) -> bool:
+        assert self._claimer is not None
+        return self._claimer.identity.version is not None and now > self._version_holds_until
 
     def _with_work(self, is_look: bool, claimer: Claimer) -> list[Asked]:
         """The queues to claim from, in turn; one question for all that are due and not known to have work."""
@@ -141,11 +151,18 @@ class Poller(Duty):
         return [self._queues[name] for name in self._order if name in ready or self._queues[name].is_hungry]
 
     def _to_ask(self, now: float, is_look: bool) -> list[str]:
-        is_noticed = self._notices.wait(0)
+        is_noticed = self._notices.wait(0) or self._is_wake_due(now)
         asks_busy = self._is_hot(now, is_noticed)
         some = any(asked.is_asked(now, is_look or is_noticed, asks_busy) for asked in self._queues.values())
         names = self._queues.items() if some else ()
         return [name for name, asked in names if asked.goes_along(now, is_look or is_noticed, asks_busy)]
+
+    def _is_wake_due(self, now: float) -> bool:
+        """Whether a waiting run wakes now: it is not told of which queue."""
+        if now < self._wakes_at:
+            return False
+        self._wakes_at = math.inf
+        return True
 
     def _is_hot(self, now: float, is_noticed: bool) -> bool:
         """Whether it is time for one of the quick questions that follow a notice or a find."""
@@ -157,8 +174,9 @@ class Poller(Duty):
         return True
 
     def _ask(self, names: Sequence[str], claimer: Claimer) -> list[str]:
-        runs = WorkflowStatus.objects.db_manager(self.using)
-        found: list[str] = runs.queues_with_work(names, claimer.identity.ready)
+        found = claimer.queues_with_work(names)
+        if claimer.next_wake is not None:
+            self._wakes_at = min(self._wakes_at, time.monotonic() + max(claimer.next_wake, SHORTEST))
         return found
 
     def _serve(self, with_work: list[Asked], claimer: Claimer) -> bool:
@@ -229,6 +247,7 @@ class Poller(Duty):
             return 0.0
         self._is_short_of_slots = False
         next_due = min((asked.due for asked in self._queues.values()), default=math.inf)
+        next_due = min(next_due, self._wakes_at)
         if now < self._hot_until:
             next_due = min(next_due, self._next_hot)
         return max(0.0, next_due - now)

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 
 from django.db import connections
@@ -33,7 +34,8 @@ class Pool:
         self.tally = tally
         self.on_slot_free: Callable[[], None] = lambda: None
         self.on_end: Callable[[Run, Outcome | None], None] = lambda run, outcome: None
-        self._runner = Runner(_Overheard(recorder, self._told), using)
+        self._outcomes: dict[Fence, Outcome] = {}
+        self._runner = Runner(_Overheard(recorder, self._outcomes), using)
         self._waiting: SimpleQueue[Run | None] = SimpleQueue()
         self._busy: dict[Fence, Run] = {}
         self._owned: dict[Fence, Run] = {}
@@ -127,7 +129,7 @@ class Pool:
     def _occupy(self, run: Run) -> None:
         try:
             sessions.refresh()
-            contextvars.copy_context().run(self._runner.run, run)
+            contextvars.copy_context().run(self._runner.run, run, partial(self._told, run.fence))
         except BaseException as error:  # the slot outlives whatever a body does
             self._set_aside(run, error)
         finally:
@@ -138,7 +140,8 @@ class Pool:
     def _set_aside(self, run: Run, error: BaseException) -> None:
         extra = {"event": "slot_error", "workflow_id": run.id, "workflow": run.name}
         logger.critical("workflow %r broke its slot: %r", run.id, error, exc_info=error, extra=extra)
-        self._runner.recorder.end(Ending(run.fence, Deferred(SET_ASIDE, keeps_place=True)), lambda held: None)
+        ending = Ending(run.fence, Deferred(SET_ASIDE, keeps_place=True))
+        self._runner.recorder.end(ending, partial(self._told, run.fence))
 
     def _clean_up(self) -> None:
         try:
@@ -147,8 +150,9 @@ class Pool:
             logger.exception("a slot's connections could not be cleaned; they are closed")
             connections.close_all()
 
-    def _told(self, ending: Ending, held: bool) -> None:
-        self._end(ending.fence, word_for(ending.outcome, held), ending.outcome)
+    def _told(self, fence: Fence, held: bool) -> None:
+        outcome = self._outcomes.pop(fence, None)
+        self._end(fence, word_for(outcome, held), outcome)
 
     def _end(self, fence: Fence, what_became: str, outcome: Outcome | None = None) -> None:
         run = self._owned.pop(fence, None)
@@ -158,16 +162,13 @@ class Pool:
 
 
 class _Overheard:
-    """A recorder that also tells the pool of every ending."""
+    """A recorder that notes the outcomes which are handed to it."""
 
-    def __init__(self, recorder: Recorder, told: Callable[[Ending, bool], None]) -> None:
+    def __init__(self, recorder: Recorder, outcomes: dict[Fence, Outcome]) -> None:
         self.checkpoint = recorder.checkpoint
         self._recorder = recorder
-        self._told = told
+        self._outcomes = outcomes
 
     def end(self, ending: Ending, then: Ended) -> None:
-        def told(held: bool) -> None:
-            self._told(ending, held)
-            then(held)
-
-        self._recorder.end(ending, told)
+        self._outcomes[ending.fence] = ending.outcome
+        self._recorder.end(ending, then)

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from typing import TypeVar
 
-from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Parked
+from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Parked, Waiting
 from django_durable.core.run import Run
 
 Bucket = tuple[str, str | None]
@@ -17,6 +17,7 @@ WORDS: dict[type, str] = {
     Cancelled: "cancelled",
     Parked: "parked",
     Deferred: "deferred",
+    Waiting: "suspended",
 }
 
 
@@ -52,9 +53,11 @@ class Tally:
         return sum(self._queues.copy().values())
 
 
-def word_for(outcome: Outcome, held: bool) -> str:
-    """How the closing line counts an execution."""
-    return WORDS.get(type(outcome), "superseded") if held else "superseded"
+def word_for(outcome: Outcome | None, held: bool) -> str:
+    """How the closing line counts an execution; None: it left by itself, to wait in the table."""
+    if not held:
+        return "superseded"
+    return WORDS[Waiting if outcome is None else type(outcome)]
 
 
 def _lower(counter: Counter[T], key: T) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django_durable.instrument import Span, report
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
+from django_durable.maintenance.waker import Waker
 from django_durable.models import database
 from django_durable.worker.service import Duty
 
@@ -21,10 +22,11 @@ class Due(NamedTuple):
     promotion: float | None
     deadline: float | None
     expiry: float | None
+    waking: float | None
 
 
 class Timekeeper(Duty):
-    """Promotes delayed runs and ends overdue ones; to be woken when an earlier instant may be there."""
+    """Puts delayed and woken runs in line, and ends overdue ones; to be woken when an earlier instant may be there."""
 
     name = "timekeeper"
 
@@ -32,6 +34,7 @@ class Timekeeper(Duty):
         self.using = using
         self.promoter = Promoter(using)
         self.deadlines = Deadlines(using)
+        self.waker = Waker(using)
         self.on_work: Callable[[], None] = lambda: None
 
     def tick(self) -> float:
@@ -39,7 +42,7 @@ class Timekeeper(Duty):
         overdue = [seconds for seconds in due if seconds is not None and seconds <= 0]
         if not overdue:
             return min([LONGEST_REST, *(seconds for seconds in due if seconds is not None)])
-        done = self._promote() if _is_past(due.promotion) else 0
+        done = self._into_line(due)
         if _is_past(due.deadline) or _is_past(due.expiry):
             done += self._end_overdue()
         return 0.0 if done else HELD_ELSEWHERE
@@ -48,11 +51,12 @@ class Timekeeper(Duty):
         (row,) = database.fetch("next_due", {}, self.using)
         return Due(*row)
 
-    def _promote(self) -> int:
-        promoted = self.promoter.run_once()
-        if promoted.queues:
+    def _into_line(self, due: Due) -> int:
+        done = self.promoter.run_once().queues.total() if _is_past(due.promotion) else 0
+        done += self.waker.run_once().queues.total() if _is_past(due.waking) else 0
+        if done:
             self.on_work()
-        return promoted.queues.total()
+        return done
 
     def _end_overdue(self) -> int:
         ended = self.deadlines.run_once()
