@@ -119,3 +119,6 @@ __all__ = [
     "WorkflowNotFound",
     "WorkflowParked",
 ]
+
+for _name in __all__:  # where they are to be imported from, as tracebacks and records name it
+    globals()[_name].__module__ = __name__
