@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 
 from shop import counter
 from shop.demo import customers, kill, report, stage, verdict
@@ -23,7 +23,7 @@ from shop.demo.worker import Worker
 GLANCE = 0.1  # seconds between two looks at the tables
 
 
-def play(script: Script, out: TextIO) -> bool:
+def play(script: Script, out: OutputWrapper) -> bool:
     """Play the demo and print its report; False if anything was lost, doubled or left undone."""
     bar = Bar(out)
     stage.migrate()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, TextIO, cast
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError("--orders, --rows, --slots and --patience take numbers above 0")
         script = Script(**{**(QUICK if options["quick"] else {}), **given})
         try:
-            is_proven = show.play(script, cast(TextIO, self.stdout))
+            is_proven = show.play(script, self.stdout)
         except KeyboardInterrupt:
             self.stderr.write("\nStopped. What was in line stays there: the next worker goes on with it.")
             sys.exit(130)
