@@ -10,7 +10,7 @@ import pytest
 
 from tests.meta.tree import ROOT, Module, modules, plant
 
-MAY_SLEEP = ("tests/lifecycle/", "tests/stress/")
+MAY_SLEEP = ("tests/lifecycle/", "tests/stress/", "tests/testapp/lifecycle_")  # the last: bodies to be killed
 SLEEPS = {"asyncio.sleep", "time.sleep"}
 
 
