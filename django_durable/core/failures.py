@@ -95,7 +95,10 @@ class _Description:
     def of(self, error: BaseException, depth: int = 0) -> Data:
         self.left -= 1
         self.met.add(id(error))
-        data: Data = {
+        # Its own parts first: what room they leave is for its relatives.
+        own = self._members(error, depth) if isinstance(error, BaseExceptionGroup) else self._parts(error)
+        return {
+            **own,
             "type": path_of(type(error)),
             "message": self.text(text_of(error), MESSAGE),
             "notes": [self.text(note, MESSAGE) for note in _notes(error)],
@@ -103,9 +106,6 @@ class _Description:
             "cause": self._relative(error.__cause__, depth),
             "context": self._relative(error.__context__, depth),
         }
-        if isinstance(error, BaseExceptionGroup):
-            return {**data, **self._members(error, depth)}
-        return {**data, **self._parts(error)}
 
     def _parts(self, error: BaseException) -> Data:
         if self.nesting > NESTING:

@@ -17,7 +17,19 @@ from django.db import IntegrityError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from django_durable.core.failures import MESSAGE, TRACEBACK, Failure, describe, restore, summary
+from django_durable.core.failures import (
+    DEPTH,
+    FRAMES,
+    MESSAGE,
+    NOTES,
+    ROOM,
+    SHORTER,
+    TRACEBACK,
+    Failure,
+    describe,
+    restore,
+    summary,
+)
 from django_durable.core.revival import RECORDED_TRACEBACK
 from django_durable.core.serialization import dumps, loads
 from django_durable.exceptions import Fail, StepFailed, StepRetriesExhausted, UnexpectedStep
@@ -35,6 +47,11 @@ def caught(error):
 
 def again(error):
     return restore(describe(caught(error)))
+
+
+def causes(error):
+    while error := error.__cause__:
+        yield error
 
 
 def plain(error):
@@ -180,6 +197,13 @@ def test_causes_contexts_and_notes_come_back():
     assert "no money" in summary(describe(error)).traceback
 
 
+def test_only_so_many_notes_come_back():
+    error = ValueError()
+    for number in range(NOTES + 10):
+        error.add_note(f"{number}")
+    assert again(error).__notes__ == [f"{number}" for number in range(NOTES)]
+
+
 def test_an_error_in_a_circle_of_causes_is_described_once():
     error, other = ValueError("a"), KeyError("b")
     error.__cause__, other.__cause__ = other, error
@@ -211,6 +235,27 @@ def test_the_errors_of_all_attempts_come_back():
     back = again(StepRetriesExhausted("charge", errors))
     assert type(back) is StepRetriesExhausted
     assert list(map(plain, back.errors)) == list(map(plain, errors))
+
+
+def test_errors_held_by_an_error_are_described_shorter():
+    long = broken.Renamed()
+    long.add_note("a" * 10**6)
+    (back,) = again(StepRetriesExhausted("charge", [caught(long)])).errors
+    assert len(vars(back)[RECORDED_TRACEBACK]) < TRACEBACK // SHORTER + 100
+    assert len(back.__notes__[0]) < MESSAGE // SHORTER + 100
+
+
+def test_all_relatives_together_have_room_for_so_much():
+    error = broken.Declined(1, "x")
+    for _ in range(10):
+        cause, error = error, broken.Declined(1, "x")
+        error.detail = "a" * 200_000
+        error.__cause__ = cause
+    text = describe(error)
+    assert ROOM // 2 < len(text) < 2 * ROOM
+    back = restore(text)
+    nearest_first = [hasattr(error, "detail") for error in (back, *causes(back))]
+    assert nearest_first == [True, True, *[False] * 8, True]  # the first of all took little room
 
 
 def test_an_error_can_be_a_value_among_others():
@@ -305,6 +350,20 @@ def test_an_error_out_of_a_deep_recursion_is_described():
     assert "division by zero" in summary(text).traceback
 
 
+def test_a_traceback_shows_the_innermost_frames():
+    def even(depth):
+        return odd(depth - 1) if depth else 1 / 0
+
+    def odd(depth):
+        return even(depth - 1)
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        even(500)
+    seen = summary(describe(raised.value)).traceback
+    assert seen.count(", in ") == FRAMES
+    assert "1 / 0" in seen
+
+
 def test_an_error_is_described_on_a_stack_that_is_almost_full():
     def down(found):
         try:
@@ -326,7 +385,9 @@ def test_a_chain_of_ten_thousand_causes_is_described():
         error, error.__cause__ = ValueError(number), error
     text = describe(error)
     assert len(text) < 200_000
-    assert type(restore(text)) is ValueError
+    back = restore(text)
+    assert type(back) is ValueError
+    assert len(list(causes(back))) == DEPTH
 
 
 def test_a_restored_error_that_fails_the_workflow_shows_where_it_first_came_from():

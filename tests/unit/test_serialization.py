@@ -46,6 +46,7 @@ def nested(depth):
 def test_every_storable_value_comes_back_with_its_types(value):
     text = write(value)
     assert same(loads(text), value)
+    json.loads(text, parse_constant=pytest.fail)  # NaN and Infinity are Python's own words
     assert "\0" not in text
     text.encode("utf-8")
 
@@ -95,6 +96,10 @@ class Number(float):
     pass
 
 
+class Basket(list):  # type: ignore[type-arg]
+    pass
+
+
 @pytest.mark.parametrize(
     ("value", "hint"),
     [
@@ -102,6 +107,7 @@ class Number(float):
         (Number(1.5), "pass float(value)"),
         (OrderedDict(a=1), "pass dict(value)"),
         (defaultdict(list), "pass dict(value)"),
+        (Basket([1]), "pass list(value)"),
         (sys.version_info, "pass tuple(value)"),
         (type("Day", (datetime,), {})(2026, 1, 1), "plain date or datetime"),
         ((number for number in [1]), "read only once"),

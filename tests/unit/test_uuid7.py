@@ -31,6 +31,11 @@ def test_an_id_holds_the_time_it_was_made():
     assert before <= milliseconds <= time.time_ns() // 1_000_000
 
 
+def test_an_id_holds_parts_of_its_millisecond(monkeypatch):
+    monkeypatch.setattr(time, "time_ns", lambda: 10**18 + 500_000)
+    assert uuid.UUID(uuid7()).int >> 64 & 0xFFF == module.STEPS // 2
+
+
 def test_ids_of_one_thread_increase():
     made = [uuid7() for _ in range(20_000)]
     assert all(earlier < later for earlier, later in pairwise(made))
