@@ -53,6 +53,13 @@ class Meter:
         self._count_keys(keys)
         return any(self.usage.keys[key].room < before[key].room for key in keys if key in self.usage.keys)
 
+    def recount_groups(self) -> None:
+        """Count what is in flight again: rows that were in line have been claimed meanwhile, and load their groups."""
+        self.usage.busy = {}
+        self._count_queue()
+        met, self.usage.partitions = set(self.usage.partitions), {}
+        self._count_partitions(met)
+
     def shut(self, keys: Iterable[str]) -> None:
         """Treat keys as without room: a peer holds their limit rows."""
         for key in keys:

@@ -108,10 +108,16 @@ class WindowedClaim:
         asked = self.planner.to_lock
         got = set(self.runs.lock_planned({**self.mine, "ids": asked}))
         self.planner.taken(got)
-        missing = [workflow_id for workflow_id in asked if workflow_id not in got]
-        held = set(self.runs.still_in_line({**self.mine, "ids": missing})) if missing else set()
+        missing = set(asked) - got
+        held = set(self.runs.still_in_line({**self.mine, "ids": [*missing]})) if missing else set()
         self.planner.held(held)
-        self.planner.gone([workflow_id for workflow_id in missing if workflow_id not in held])
+        self._leave(missing - held)
+
+    def _leave(self, gone: set[str]) -> None:
+        self.planner.gone(gone)
+        if gone and self.meter.limits.fair:
+            self.meter.recount_groups()
+            self.planner.recount(self.meter.rooms, self.meter.usage.busy)
 
     def _lock_limits(self) -> bool:
         """Hold the limit rows of the plan's keys, and count behind them; False where that may change the plan."""

@@ -1,26 +1,36 @@
 -- Claim the head of a line that no limit and no turn can reorder, in one statement.
---   rides on   durable_line
+--   rides on   durable_line; once to see whether a key of the head is limited, before anything is locked
 --   locks      FOR NO KEY UPDATE SKIP LOCKED on the rows it takes
 --   returns    the whole rows; none if the queue is paused or limited by now, or a row at the head carries a limit
-WITH head AS MATERIALIZED (
-    SELECT w.id, w.limit_key
-    FROM durable_workflow_status AS w
-    WHERE w.queue = %(queue)s AND w.line IS NOT NULL AND {{ready}}
-    ORDER BY w.rank, w.line
-    LIMIT %(slots)s
-    FOR NO KEY UPDATE SKIP LOCKED
-), allowed AS MATERIALIZED (
-    SELECT 1
+WITH plain AS MATERIALIZED (
+    SELECT true
     FROM durable_queue AS q
     WHERE q.name = %(queue)s AND q.paused_at IS NULL AND NOT q.fair
         AND num_nonnulls(
             q.concurrency, q.worker_concurrency, q.rate_limit, q.partition_concurrency,
             q.partition_worker_concurrency, q.partition_rate_limit
         ) = 0
-        AND NOT EXISTS (SELECT FROM head JOIN durable_limit AS l ON l.key = head.limit_key)
+        AND NOT EXISTS (
+            SELECT FROM (
+                SELECT w.limit_key
+                FROM durable_workflow_status AS w
+                WHERE w.queue = %(queue)s AND w.line IS NOT NULL AND {{ready}}
+                ORDER BY w.rank, w.line
+                LIMIT %(slots)s
+            ) AS first
+            JOIN durable_limit AS l ON l.key = first.limit_key
+        )
+), head AS MATERIALIZED (
+    SELECT w.id, w.limit_key
+    FROM durable_workflow_status AS w
+    WHERE w.queue = %(queue)s AND w.line IS NOT NULL AND {{ready}} AND EXISTS (SELECT FROM plain)
+    ORDER BY w.rank, w.line
+    LIMIT %(slots)s
+    FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE durable_workflow_status AS w
 SET {{start_run}}, {{leave_line}}
-FROM head, allowed
+FROM head
 WHERE w.id = head.id AND w.status = 'ENQUEUED' AND w.queue = %(queue)s
+    AND NOT EXISTS (SELECT FROM head AS any_of JOIN durable_limit AS l ON l.key = any_of.limit_key)
 RETURNING {{claimed_columns}}
