@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django_durable import step, workflow, workflow_id
+from tests.testapp import lifecycle_workflows as lifecycle_workflows  # declared by being imported
+from tests.testapp import matrix_workflows as matrix_workflows
 from tests.testapp.models import Ledger, Probe
 
 

@@ -1,0 +1,63 @@
+"""kill -9 at every durable call of a body that makes them all: each call is there once, as if nothing was."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from django_durable.core.states import Status
+from django_durable.models import EventHistory, Message, StreamEntry, WorkflowStatus
+from tests.lifecycle.workers import until
+from tests.testapp.matrix_workflows import MOMENTS, everything, helper
+from tests.testapp.models import Ledger, Probe
+
+WORKERS = 3
+RESULT = [None, "trace", 1, None, None, None, None, None, 2, 2, [4, 6], True, "to myself", None, 1]
+
+
+def test_a_kill_at_every_durable_call_changes_nothing(start):
+    post = helper.using(id="helper", queue="helpers").enqueue()
+    runs = {everything.enqueue(post.id, moment).id: moment for moment in MOMENTS}
+    keep_alive(start, lambda: settled(runs))
+
+    assert statuses(runs) == {Status.SUCCESS: len(runs)}
+    assert {run for run in runs if Probe.hits(run, runs[run], "killed")} == set(runs)
+    for run, moment in runs.items():
+        check(run, moment)
+
+
+def keep_alive(start, is_over):
+    """Put a worker in the place of each that is killed; one slot, so that a kill hits no other run."""
+    workers = [start("--slots=1", DURABLE_SUSPEND_AFTER="0.1") for _ in range(WORKERS)]
+
+    def go_on():
+        for index, worker in enumerate(workers):
+            if not worker.is_running:
+                workers[index] = start("--slots=1", DURABLE_SUSPEND_AFTER="0.1")
+        return is_over()
+
+    until(go_on, seconds=100)
+
+
+def check(run, moment):
+    from django_durable import retrieve
+
+    found = retrieve(run).result()
+    assert found == [*RESULT, ["helper"], 1, None], moment
+    assert Probe.hits(run, "trace") == 1 + (moment == "inside trace")
+    assert Ledger.objects.filter(run_id=run).count() == 1
+    assert Message.objects.filter(workflow_id="helper", payload__contains=run).count() == 1
+    assert list(Message.objects.filter(workflow_id=run).values_list("topic", flat=True)) == ["own"]
+    assert StreamEntry.objects.filter(workflow_id=run).count() == 2
+    assert EventHistory.objects.filter(workflow_id=run).count() == 1
+    children = WorkflowStatus.objects.filter(parent_id=run)
+    assert children.count() == 3
+    assert WorkflowStatus.objects.filter(forked_from__in=children.values("id")).count() == 1
+
+
+def settled(runs):
+    return set(statuses(runs)) <= {Status.SUCCESS, Status.ERROR, Status.CANCELLED}
+
+
+def statuses(runs):
+    found = WorkflowStatus.objects.filter(id__in=runs).values_list("status", flat=True)
+    return dict(Counter(found))
