@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from django.contrib.auth.models import User
 from django.http import HttpResponseBase
 from django.test import TestCase
 
@@ -69,6 +70,13 @@ class ShopTests(TestCase):
     def test_what_a_customer_wrote_is_shown_as_text(self) -> None:
         page = self.client.get("/", {"q": "<script>alert(1)</script>"})
         self.assertNotContains(page, "<script>alert")
+
+    def test_staff_find_the_workflow_of_an_order_in_the_admin(self) -> None:
+        self.client.force_login(User.objects.create_superuser("admin"))
+        order = counter.place_order("ada@example.com", "works", [(self.heathrow, 1)])
+        link = f"/admin/durable/workflowstatus/{order.workflow_id}/change/"
+        self.assertContains(self.client.get(order.get_absolute_url()), f'href="{link}"')
+        self.assertContains(self.client.get(link), "shop.fulfil")
 
     def test_an_import_puts_its_workflow_in_line(self) -> None:
         answer = self.client.post("/imports/")
