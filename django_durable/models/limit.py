@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from django_durable.core.identifiers import check_identifier
+from django_durable.core.options import LONGEST
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models.fields import KeyField
 
@@ -17,6 +20,13 @@ def validate_key(value: str) -> None:
         check_identifier("limit key", value)
     except InvalidIdentifier as error:
         raise ValidationError(str(error)) from error
+
+
+def fault_of_period(period: timedelta) -> str | None:
+    """What is wrong with the sliding window of a rate: PostgreSQL has to count back from now by it."""
+    if period <= timedelta(0):
+        return "must be longer than nothing"
+    return None if period <= LONGEST else f"must be at most {LONGEST.days} days long"
 
 
 class Limit(models.Model):
@@ -55,8 +65,9 @@ class Limit(models.Model):
         if (self.max_starts is None) != (self.window is None):
             missing = "window" if self.window is None else "max_starts"
             raise ValidationError({missing: "A rate needs both max starts and a window."})
-        if self.window is not None and self.window.total_seconds() <= 0:
-            raise ValidationError({"window": "The window must be longer than nothing."})
+        fault = None if self.window is None else fault_of_period(self.window)
+        if fault is not None:
+            raise ValidationError({"window": f"The window {fault}."})
 
 
 class RateStart(models.Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.core.exceptions import ValidationError
@@ -12,9 +13,10 @@ from django_durable.core.identifiers import check_identifier
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models.database import Clock
 from django_durable.models.fields import KeyField
+from django_durable.models.limit import fault_of_period
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 DEFAULT_QUEUE = "default"
 
@@ -134,17 +136,15 @@ class Queue(models.Model):
             raise ValidationError(problems)
 
     def _partition_rate_above_queue_rate(self) -> dict[str, str]:
-        rates = (self.rate_limit, self.rate_period, self.partition_rate_limit, self.partition_rate_period)
-        if any(not part for part in rates):
-            return {}
-        assert (
-            self.rate_limit and self.rate_period and self.partition_rate_limit and self.partition_rate_period
-        )
-        if self.partition_rate_limit / self.partition_rate_period.total_seconds() <= (
-            self.rate_limit / self.rate_period.total_seconds()
-        ):
+        of_queue = _starts_a_second(self.rate_limit, self.rate_period)
+        of_partition = _starts_a_second(self.partition_rate_limit, self.partition_rate_period)
+        if of_queue is None or of_partition is None or of_partition <= of_queue:
             return {}
         return {"partition_rate_limit": "A partition's rate cannot be above the rate of its queue."}
+
+
+def _starts_a_second(limit: int | None, period: timedelta | None) -> float | None:
+    return limit / period.total_seconds() if limit and period else None
 
 
 def _exceeds(name: str, value: int | None, bound_name: str, bound: int | None) -> dict[str, str]:
@@ -154,10 +154,9 @@ def _exceeds(name: str, value: int | None, bound_name: str, bound: int | None) -
     return {name: f"The {words[name]} ({value}) cannot be above the {words[bound_name]} ({bound})."}
 
 
-def _half_a_rate(name: str, limit: int | None, period_name: str, period: object) -> dict[str, str]:
+def _half_a_rate(name: str, limit: int | None, period_name: str, period: timedelta | None) -> dict[str, str]:
     if (limit is None) == (period is None):
-        if period is not None and period.total_seconds() <= 0:  # type: ignore[attr-defined]
-            return {period_name: "The period must be longer than nothing."}
-        return {}
+        fault = None if period is None else fault_of_period(period)
+        return {} if fault is None else {period_name: f"The period {fault}."}
     missing = period_name if period is None else name
     return {missing: "A rate needs both a limit and a period."}

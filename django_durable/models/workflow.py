@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
+from django_durable.core.options import EARLIEST, LATEST, LONGEST
 from django_durable.core.states import ACTIVE, FINAL, LABELS, Status
 from django_durable.models.executor import Executor
 from django_durable.models.fields import Joined, KeyField, Xid8Field
@@ -22,6 +25,15 @@ def _exactly_while(statuses: frozenset[Status], columns: tuple[str, ...]) -> Q:
         filled &= Q(**{f"{column}__isnull": False})
         empty &= Q(**{f"{column}__isnull": True})
     return filled | empty
+
+
+def _readable() -> Q:
+    """Times that Python can read back: one infinite instant would break each claim and list it is part of."""
+    instants = ("created_at", "delay_until", "expires_at", "deadline", "wake_at")
+    within = Q(timeout__range=(timedelta(0), LONGEST))
+    for instant in instants:
+        within &= Q(**{f"{instant}__range": (EARLIEST, LATEST)})
+    return within
 
 
 class WorkflowStatus(models.Model):
@@ -183,6 +195,7 @@ class WorkflowStatus(models.Model):
             ),
             models.CheckConstraint(condition=Q(status__in=sorted(Status)), name="durable_status_known"),
             models.CheckConstraint(condition=~Q(id=""), name="durable_id_not_empty"),
+            models.CheckConstraint(condition=_readable(), name="durable_times_readable"),
             models.CheckConstraint(
                 condition=_exactly_while(frozenset({Status.ENQUEUED}), ONLY_WHILE_QUEUED),
                 name="durable_in_line",

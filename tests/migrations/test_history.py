@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from example_project.database import database
 
 ENQUEUE = "from tests.testapp.workflows import echo; echo.using(id='elsewhere').enqueue()"
+RUN_AND_DELAY = """
+from datetime import UTC, datetime
+from tests.drain import Drain
+from tests.testapp.workflows import echo
+echo.using(id="late", run_at=datetime(2100, 1, 1, tzinfo=UTC)).enqueue()
+echo.using(id="soon", delay=60).enqueue()
+due = echo.using(expires_in=60).enqueue("due")
+Drain()()
+print(repr(due.result()), due.record.completed_at)
+"""
 ROWS = "SELECT (SELECT count(*) FROM durable_workflow_status), (SELECT count(*) FROM durable_step_output)"
 INSERT_RUN = """
 INSERT INTO durable_workflow_status
@@ -82,3 +94,17 @@ def test_the_tables_go_where_the_router_sends_them(empty, migrated):
     assert empty.tables() == set()
     with migrated.connect() as connection:
         assert connection.execute("SELECT id FROM durable_workflow_status").fetchall() == [("elsewhere",)]
+
+
+def test_a_project_without_time_zones_stores_the_instants_that_others_do(empty):
+    naive = {"USE_TZ": False, "TIME_ZONE": "Asia/Kolkata"}
+    empty.manage("migrate", "--verbosity=0", **naive)
+    said = empty.manage("shell", "--verbosity=0", "-c", RUN_AND_DELAY, **naive)
+    assert "'due'" in said
+    with empty.connect() as connection:
+        instants = connection.execute(
+            "SELECT delay_until = '2100-01-01 00:00+00', delay_until - created_at FROM durable_workflow_status"
+            " WHERE id IN ('late', 'soon') ORDER BY id"
+        ).fetchall()
+    assert instants[0][0]
+    assert instants[1][1] == timedelta(seconds=60)

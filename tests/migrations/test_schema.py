@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 
+from django_durable.core.options import LATEST, LONGEST
 from django_durable.core.states import Status
 from django_durable.models import Message, RateStart, StepOutput, WorkflowStatus
 from django_durable.models.database import Clock
 from tests.drain import Drain
-from tests.factories import LimitFactory
+from tests.factories import LimitFactory, WorkflowFactory
 from tests.testapp.workflows import echo, two_steps
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +73,30 @@ def test_a_role_that_may_not_create_anything_can_enqueue_claim_and_run():
     run = two_steps.enqueue()
     Drain()()
     assert run.result() == ["first", 1]
+
+
+INSTANTS = ["created_at", "delay_until", "expires_at", "deadline", "wake_at"]
+
+
+@pytest.mark.parametrize("column", INSTANTS)
+@pytest.mark.parametrize("instant", ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"])
+def test_an_instant_that_python_cannot_read_back_is_kept_out_by_the_table(column, instant):
+    """One such row would break each claim and each list that it is part of."""
+    run = WorkflowFactory.create(status=Status.DELAYED)
+    with pytest.raises(IntegrityError, match="durable_times_readable"):
+        execute(f"UPDATE durable_workflow_status SET {column} = %s WHERE id = %s", instant, run.pk)
+
+
+@pytest.mark.parametrize("timeout", ["-1 second", "1000000 years", "178000000 years"])
+def test_a_timeout_that_no_clock_can_reach_is_kept_out_too(timeout):
+    run = WorkflowFactory.create(status=Status.DELAYED)
+    with pytest.raises(IntegrityError, match="durable_times_readable"):
+        execute("UPDATE durable_workflow_status SET timeout = %s::interval WHERE id = %s", timeout, run.pk)
+
+
+def test_the_widest_times_that_can_be_given_are_taken_and_claimed():
+    run = echo.using(timeout=LONGEST, expires_at=LATEST).enqueue()
+    late = echo.using(deadline=LATEST, delay=LONGEST).enqueue()
+    Drain()()
+    assert run.status == Status.SUCCESS
+    assert late.record.deadline == LATEST
