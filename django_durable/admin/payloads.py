@@ -1,0 +1,64 @@
+"""What runs were given and what they gave, as text: not decoded into values, no longer than a page bears."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from django.db.models import F
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Left, Length
+
+from django_durable.core import failures
+from django_durable.core.excerpt import excerpt, legible
+from django_durable.core.failures import Failure
+
+LONGEST = 20_000  # characters of a payload on a page
+LONGEST_RECORD = 1_000_000  # characters of an error's record that are read
+LONGEST_TRACEBACK = 70_000
+HIDDEN = "Hidden: your account may not see payloads."
+
+
+class Payload(NamedTuple):
+    """The beginning of a stored text, and how many characters all of it has."""
+
+    beginning: str
+    size: int
+
+    @classmethod
+    def columns(cls, name: str, longest: int = LONGEST) -> dict[str, Combinable]:
+        """Annotations that read no more of the column than is shown."""
+        return {f"{name}_beginning": Left(F(name), longest), f"{name}_size": Length(F(name))}
+
+    @classmethod
+    def of(cls, row: object, name: str) -> Payload | None:
+        beginning = getattr(row, f"{name}_beginning")
+        return None if beginning is None else cls(beginning, getattr(row, f"{name}_size"))
+
+    @property
+    def is_whole(self) -> bool:
+        return self.size == len(self.beginning)
+
+    @property
+    def text(self) -> str:
+        """Indented where it is JSON and whole; as it is stored where not."""
+        if not self.is_whole:
+            shown = self.beginning[:LONGEST]
+            return f"{legible(shown)}\n… {self.size - len(shown)} more characters"
+        try:
+            value = json.loads(self.beginning)
+            return legible(json.dumps(value, indent=2, ensure_ascii=False))
+        except (ValueError, RecursionError):
+            return legible(self.beginning)
+
+    @property
+    def failure(self) -> Failure:
+        """The text as the record of an error; one too long to be read as such is its own message."""
+        if not self.is_whole:
+            return Failure("", self.text, "")
+        kind, message, traceback = failures.summary(self.beginning)
+        return Failure(
+            legible(kind),
+            legible(excerpt(message, LONGEST)),
+            legible(excerpt(traceback, LONGEST_TRACEBACK)),
+        )

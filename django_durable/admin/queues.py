@@ -1,0 +1,144 @@
+"""Queues: pause them, let them go on, and edit their limits where the code does not own them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from django_durable import control
+from django_durable.admin.base import DurableAdmin, log_changes
+from django_durable.admin.chips import chip
+from django_durable.admin.moments import length
+from django_durable.models import DEFAULT_QUEUE, Queue, WorkflowStatus
+
+LIMITS = ("concurrency", "worker_concurrency", ("rate_limit", "rate_period"))
+PARTITION_LIMITS = (
+    "partition_concurrency",
+    "partition_worker_concurrency",
+    ("partition_rate_limit", "partition_rate_period"),
+)
+HABITS = ("fair", "polling_interval", "waiting_holds_slot")
+DECLARED = (
+    "This queue is declared in DURABLE['QUEUES']: its limits are set there, and again after each migrate."
+)
+
+
+@admin.action(description="Pause selected queues", permissions=["pause"])
+def pause(model_admin: Any, request: HttpRequest, queryset: QuerySet[Queue]) -> None:
+    _turn(control.pause, "paused", model_admin, request, queryset.filter(paused_at__isnull=True))
+
+
+@admin.action(description="Let selected queues go on", permissions=["pause"])
+def unpause(model_admin: Any, request: HttpRequest, queryset: QuerySet[Queue]) -> None:
+    _turn(control.unpause, "let go on", model_admin, request, queryset.filter(paused_at__isnull=False))
+
+
+@admin.register(Queue)
+class QueueAdmin(DurableAdmin):
+    list_display = ["name", "state", "limits", "partition_limits", "fair", "owner"]
+    search_fields = ["name"]
+    actions = [pause, unpause]
+
+    def has_pause_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(f"{Queue._meta.app_label}.pause_queue"))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Queue | None = None) -> bool:
+        kept = obj is not None and (obj.code_owned or obj.name == DEFAULT_QUEUE)
+        return not kept and super().has_delete_permission(request, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """A queue with workflows that have not ended is protected by them: they would wait for ever."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        for queue in objs:
+            protected = [*protected, *_reasons_to_keep(queue)]
+        return deleted, counts, lacking, protected
+
+    def get_fieldsets(self, request: HttpRequest, obj: Queue | None = None) -> Any:
+        declared = obj is not None and obj.code_owned
+        return [
+            (
+                None,
+                {
+                    "fields": ["name", "state"] if obj else ["name"],
+                    "description": DECLARED if declared else "",
+                },
+            ),
+            ("Limits", {"fields": LIMITS, "description": "Empty: no limit."}),
+            ("Limits of each partition key", {"fields": PARTITION_LIMITS}),
+            ("Habits", {"fields": HABITS}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Queue | None = None) -> Any:
+        if obj is None:
+            return ()
+        if not obj.code_owned:
+            return ("name", "state")
+        return ("name", "state", *_flat(LIMITS), *_flat(PARTITION_LIMITS), *HABITS)
+
+    def save_model(self, request: HttpRequest, obj: Queue, form: Any, change: bool) -> None:
+        """Write only what was edited: a pause that came meanwhile stays."""
+        obj.save(using=self.using, update_fields=[*form.changed_data, "updated_at"] if change else None)
+
+    @admin.display(description="state")
+    def state(self, queue: Queue) -> SafeString:
+        return chip("Open", "good") if queue.paused_at is None else chip("Paused", "busy")
+
+    @admin.display(description="limits")
+    def limits(self, queue: Queue) -> str:
+        return _in_words(queue.concurrency, queue.worker_concurrency, (queue.rate_limit, queue.rate_period))
+
+    @admin.display(description="limits of each partition")
+    def partition_limits(self, queue: Queue) -> str:
+        return _in_words(
+            queue.partition_concurrency,
+            queue.partition_worker_concurrency,
+            (queue.partition_rate_limit, queue.partition_rate_period),
+        )
+
+    @admin.display(description="owner")
+    def owner(self, queue: Queue) -> str:
+        return "settings" if queue.code_owned else "admin"
+
+
+def _turn(
+    verb: Callable[[Iterable[str]], int],
+    done: str,
+    model_admin: Any,
+    request: HttpRequest,
+    queues: QuerySet[Queue],
+) -> None:
+    turned = list(queues)
+    count = verb([queue.name for queue in turned])
+    log_changes(request, turned, done)
+    level = messages.SUCCESS if count else messages.WARNING
+    model_admin.message_user(request, f"{count} queue{'' if count == 1 else 's'} {done}.", level)
+
+
+def _reasons_to_keep(queue: Queue) -> list[str]:
+    if queue.code_owned:
+        return [f"Queue {queue.name}: it is declared in DURABLE['QUEUES']"]
+    if queue.name == DEFAULT_QUEUE:
+        return [f"Queue {queue.name}: workflows go there unless they name another"]
+    if WorkflowStatus.objects.using(queue._state.db).active().filter(queue=queue.name).exists():
+        return [f"Queue {queue.name}: it has workflows that have not ended"]
+    return []
+
+
+def _in_words(fleet: int | None, worker: int | None, rate: tuple[int | None, Any]) -> str:
+    words = []
+    if fleet is not None:
+        words.append(f"{fleet} at once")
+    if worker is not None:
+        words.append(f"{worker} a worker")
+    if rate[0] is not None:
+        words.append(f"{rate[0]} in {length(rate[1])}")
+    return ", ".join(words) or "none"
+
+
+def _flat(fields: tuple[Any, ...]) -> list[str]:
+    return [name for field in fields for name in (field if isinstance(field, tuple) else (field,))]
