@@ -6,6 +6,7 @@ from pathlib import Path
 
 import environ
 
+from example_project import mail
 from example_project.database import database
 
 env = environ.Env()
@@ -81,11 +82,11 @@ DURABLE = {
 
 # --- the shop
 FILES = Path(env.str("SHOP_FILES", str(BASE_DIR)))  # where letters and the logs of the demo go
+SHOP_LETTERS = FILES / ".mail"
 SHOP_LOGS = FILES / ".demo"
 SHOP_GATEWAY_SECONDS = env.float("SHOP_GATEWAY_SECONDS", 0.8)  # how long the pretended payment provider takes
 
-EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
-EMAIL_FILE_PATH = FILES / ".mail"
+globals().update(mail.to_files(SHOP_LETTERS))
 DEFAULT_FROM_EMAIL = "Windsock <orders@windsock.example>"
 
 LANGUAGE_CODE = "en"

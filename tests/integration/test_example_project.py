@@ -87,6 +87,7 @@ def test_its_own_tests_pass(shop: Shop) -> None:
     assert re.search(r"Ran [1-9]\d* tests", output)
 
 
+@pytest.mark.timeout(240)  # two demos, each as patient as a busy machine needs
 def test_the_demo_loses_and_doubles_nothing_and_a_second_one_keeps_its_data(shop: Shop) -> None:
     code, output = shop.run("demo", "--quick")
     assert code == 0, output

@@ -90,7 +90,7 @@ class Evidence:
         """E-mails in the mail folder by the number of the order they were sent for."""
         began = min(order.created_at for order in self.work.orders).timestamp()
         files = (
-            file for file in Path(settings.EMAIL_FILE_PATH).glob("*.log") if file.stat().st_mtime >= began - 1
+            file for file in Path(settings.SHOP_LETTERS).glob("*.log") if file.stat().st_mtime >= began - 1
         )
         return Counter(number.decode() for file in files for number in SENT_FOR.findall(file.read_bytes()))
 

@@ -13,6 +13,7 @@ from django.db.models import F, Model, QuerySet
 from django.test import TransactionTestCase, override_settings
 
 from django_durable.models import StepOutput, WorkflowStatus
+from example_project.mail import to_files
 from shop import counter
 from shop.demo import customers, verdict
 from shop.demo.evidence import Evidence
@@ -21,20 +22,17 @@ from shop.models import BodyRun, ImportedRow, Order, Payment, Shipment, Stock, S
 from shop.tests.shelves import window
 
 DAY = timedelta(days=1)
-MAIL_IN_FILES = "django.core.mail.backends.filebased.EmailBackend"
 
 
-@override_settings(SHOP_GATEWAY_SECONDS=0, EMAIL_BACKEND=MAIL_IN_FILES)
+@override_settings(SHOP_GATEWAY_SECONDS=0)
 class VerdictTests(TransactionTestCase):
     """One run of a few orders and a small import; each tampering with its traces is rolled back again."""
 
     databases = {"default", "outside"}
 
     def setUp(self) -> None:
-        mail = tempfile.TemporaryDirectory()
-        self.addCleanup(mail.cleanup)
-        self.enterContext(override_settings(EMAIL_FILE_PATH=mail.name))
-        self.mail = Path(mail.name)
+        self.letters = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(override_settings(SHOP_LETTERS=self.letters, **to_files(self.letters)))
         prints = window(least_on_hand=50)
         orders = [counter.place_order("ada@example.com", card, [(prints[0], 2)]) for card in Order.Card]
         self.work = Work([*orders, *customers.place(3, prints)], counter.start_import(rows=1200))
@@ -69,7 +67,7 @@ class VerdictTests(TransactionTestCase):
                 tamper()
                 assert self.wrong() == seen
                 transaction.set_rollback(True)
-        next(self.mail.iterdir()).unlink()
+        next(self.letters.iterdir()).unlink()
         assert self.wrong() == {"e-mails"}
 
     def orders(self) -> QuerySet[Order]:
