@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,19 +16,31 @@ from psycopg.pq import TransactionStatus
 R = TypeVar("R")
 
 RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+LINE = ("08", "25P03", "53300", "57P")  # classes and codes of SQLSTATE that tell of a connection ended or refused
 LONGEST_PAUSE = 5.0
 
 logger = logging.getLogger("django_durable.outages")
+_known_to_live = threading.local()
 
 
 def is_outage(error: BaseException, using: str) -> bool:
-    """Whether `error` came from the driver and this thread's connection to our database is now dead.
+    """Whether `error` came from the driver and this thread's connection to our database died of it.
 
     One that the user's own code made, or raised again from a record, has no error of the driver behind it.
+    Where an atomic block lost its connection, Django has opened another by now: the one here is a new one then.
     """
-    if not isinstance(error, OperationalError | InterfaceError):
+    if not isinstance(error, OperationalError | InterfaceError) or not _is_of_the_line(error.__cause__):
         return False
-    return isinstance(error.__cause__, psycopg.Error) and not _is_alive(connections[using])
+    connection = connections[using]
+    known = _known_to_live.__dict__
+    was, known[using] = known.get(using), connection.connection
+    return not _is_alive(connection) or (was is not connection.connection and not connection.in_atomic_block)
+
+
+def _is_of_the_line(cause: BaseException | None) -> bool:
+    """Whether the driver speaks of the connection itself, not of what was asked through it."""
+    code = getattr(cause, "sqlstate", None)
+    return isinstance(cause, psycopg.Error) and (code is None or code.startswith(LINE))
 
 
 def _is_alive(connection: BaseDatabaseWrapper) -> bool:
@@ -50,6 +63,7 @@ def await_database(using: str) -> None:
     while not _reachable(using):
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
+    _known_to_live.__dict__[using] = connections[using].connection
 
 
 def _reachable(using: str) -> bool:

@@ -82,10 +82,10 @@ class DirectRecorder:
         then(bool(write_endings([ending], self.using)))
 
 
-def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tuple[str, UUID, int]]:
+def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[tuple[str, UUID, int], bool]:
     """Record them in one statement; returns (workflow id, token, step) of those whose run is still owned.
 
-    A checkpoint that is already there under the same token was written by a commit whose answer got lost.
+    The value is whether it is new: one that is there already was written by a commit whose answer got lost.
     """
     columns = list(zip(*checkpoints, strict=True))
     names = (
@@ -101,7 +101,8 @@ def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> set[tupl
         "seconds",
     )
     params = {name: list(column) for name, column in zip(names, columns, strict=True)}
-    return {(row[0], row[1], row[2]) for row in database.fetch("record_steps", params, using)}
+    rows = database.fetch("record_steps", params, using)
+    return {(workflow_id, token, step): is_new for workflow_id, token, step, is_new in rows}
 
 
 def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:

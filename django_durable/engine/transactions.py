@@ -8,7 +8,7 @@ from django.db import connections, transaction
 
 from django_durable.engine import payloads
 from django_durable.engine.attempts import Attempted, Attempts, Body
-from django_durable.engine.context import WorkflowContext, running_step
+from django_durable.engine.context import Recorded, WorkflowContext, running_step
 from django_durable.engine.drive import Operation
 from django_durable.engine.outages import await_database, is_conflict, is_outage
 from django_durable.engine.patience import rest
@@ -20,6 +20,7 @@ from django_durable.exceptions import (
     PayloadTooLarge,
     Superseded,
 )
+from django_durable.models import database
 
 
 def depth(using: str) -> int:
@@ -32,6 +33,10 @@ def refuse_open_transaction(context: WorkflowContext, call: str) -> None:
     """A checkpoint inside the body's own transaction would outlive its rollback."""
     if depth(context.using) > context.atomic_depth:
         raise InsideTransaction(call)
+
+
+class CommittedBefore(Exception):
+    """Rolls back a try of a step that an earlier one has committed: its writes must not be there twice."""
 
 
 class AtomicStep:
@@ -50,6 +55,8 @@ class AtomicStep:
         while True:
             try:
                 return self._commit(), True
+            except CommittedBefore:
+                return self._found(), True
             except ControlFlow:
                 raise
             except BaseException as error:
@@ -70,6 +77,13 @@ class AtomicStep:
             self._record(ended)
         return ended
 
+    def _found(self) -> Attempted:
+        """How an earlier try ended that was committed although its answer got lost."""
+        step = {"id": self.context.run.id, "step": self.attempts.number}
+        recorded = Recorded(*database.fetch("read_step", step, self.context.using)[0])
+        value = None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
+        return self.attempts.succeeded(value)
+
     def _record(self, ended: Attempted) -> None:
         run = self.context.run
         output = self._encode(ended.value)
@@ -84,8 +98,11 @@ class AtomicStep:
             attempts=ended.attempts,
             seconds=ended.seconds,
         )
-        if not write_checkpoints([checkpoint], self.context.using):
+        written = write_checkpoints([checkpoint], self.context.using)
+        if not written:
             raise Superseded(run.fence)
+        if not all(written.values()):
+            raise CommittedBefore
 
     def _encode(self, value: Any) -> str:
         try:

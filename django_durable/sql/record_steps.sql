@@ -1,7 +1,7 @@
 -- Record checkpoints of many runs, each guarded by the token of its own claim.
 --   rides on   durable_workflow_status_pkey, durable_step_output_pkey
 --   locks      the runs' rows FOR NO KEY UPDATE in id order, so that no takeover comes between check and commit
---   returns    workflow_id, token, step of each checkpoint whose run is still owned; one that is missing was superseded
+--   returns    workflow_id, token, step, whether it is new, of each whose run is still owned; others were superseded
 WITH owned AS MATERIALIZED (
     SELECT w.id, w.claim_token
     FROM durable_workflow_status AS w
@@ -24,5 +24,8 @@ WITH owned AS MATERIALIZED (
         given.attempts, clock_timestamp() - given.seconds * interval '1 second', clock_timestamp()
     FROM given
     ON CONFLICT (workflow_id, step) DO NOTHING
+    RETURNING workflow_id, step
 )
-SELECT given.workflow_id, given.token, given.step FROM given
+SELECT given.workflow_id, given.token, given.step, written.step IS NOT NULL
+FROM given
+LEFT JOIN written ON written.workflow_id = given.workflow_id AND written.step = given.step
