@@ -22,7 +22,7 @@ def length(span: timedelta | None) -> str:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
-    return " ".join(_parts(int(seconds))[:2])
+    return " ".join(part for part in _parts(int(seconds))[:2] if not part.startswith("0 "))
 
 
 def moment(instant: datetime | None, shown: str = "") -> SafeString | str:
@@ -32,6 +32,12 @@ def moment(instant: datetime | None, shown: str = "") -> SafeString | str:
     local = localtime(instant) if is_aware(instant) else instant
     full = date_format(local, "DATETIME_FORMAT")
     return format_html('<time datetime="{}" title="{}">{}</time>', local.isoformat(), full, shown or full)
+
+
+def second(instant: datetime) -> SafeString | str:
+    """The time of day with its thousandths, the whole instant behind it."""
+    local = localtime(instant) if is_aware(instant) else instant
+    return moment(instant, f"{local:%H:%M:%S}.{local.microsecond // 1000:03}")
 
 
 def _parts(seconds: int) -> list[str]:

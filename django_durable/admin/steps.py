@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from django_durable.admin.moments import length, moment
+from django_durable.admin.moments import length, second
 from django_durable.admin.payloads import Payload
 from django_durable.core.failures import Failure
 from django_durable.models import StepOutput
@@ -48,6 +48,6 @@ def _row(step: Any, with_results: bool) -> StepRow:
         failure=error.failure if error else None,
         child=step.child,
         attempts=step.attempts,
-        began=moment(step.started_at),
+        began=second(step.started_at),
         duration=length(step.completed_at - step.started_at),
     )

@@ -36,13 +36,13 @@ def cancel(model_admin: Any, request: HttpRequest, queryset: Runs) -> None:
     )
 
 
-@admin.action(description="Resume selected workflows that were cancelled or parked", permissions=["resume"])
+@admin.action(description="Resume selected workflows", permissions=["resume"])
 def resume(model_admin: Any, request: HttpRequest, queryset: Runs) -> None:
     in_line = frozenset({Status.ENQUEUED})  # it would go to the end of its line
     _carry_out(Order(control.resume, "resumed", spares=in_line), model_admin, request, queryset)
 
 
-@admin.action(description="Retry selected workflows that failed", permissions=["retry"])
+@admin.action(description="Retry selected workflows", permissions=["retry"])
 def retry(model_admin: Any, request: HttpRequest, queryset: Runs) -> None:
     _carry_out(Order(control.retry, "put back in line"), model_admin, request, queryset)
 

@@ -52,7 +52,7 @@ PAYLOADS = ("given", "result", "failure")
 
 @admin.register(WorkflowStatus)
 class WorkflowAdmin(ReadOnlyAdmin):
-    list_display = ["id", "function", "state", "queue", "priority", "attempts", "age", "duration"]
+    list_display = ["id", "state", "function", "queue", "age", "duration", "attempts", "priority"]
     list_filter = [StatusFilter, QueueFilter, NameFilter]
     ordering = ["-created_at", "-id"]
     sortable_by = ["age"]
@@ -122,13 +122,13 @@ class WorkflowAdmin(ReadOnlyAdmin):
     def function(self, run: WorkflowStatus) -> SafeString | str:
         if run.name in workflows:
             return run.name
-        return format_html('{} <span class="durable-quiet">no code for it here</span>', run.name)
+        return format_html('{} <span class="durable-quiet">no code here</span>', run.name)
 
     @admin.display(description="status")
     def state(self, run: WorkflowStatus) -> SafeString:
         return status_chip(run.status)
 
-    @admin.display(description="failed attempts")
+    @admin.display(description="failed")
     def attempts(self, run: WorkflowStatus) -> str:
         return f"{run.attempt} of {run.max_attempts}"
 
