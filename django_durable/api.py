@@ -116,6 +116,22 @@ def wait_first(*runs: Handle) -> Handle:
     return perform("wait_first()", lambda: gathering.wait_first(runs))
 
 
+def patch(name: str) -> bool:
+    """Whether this run takes the new branch: True for one that had not come here before the change."""
+    from django_durable.engine import patches
+
+    return perform("patch()", lambda: patches.patch(name))
+
+
+def deprecate_patch(name: str) -> None:
+    """Stands where `patch` stood, once no run of the old branch is left."""
+    from django_durable.engine import patches
+
+    return perform("deprecate_patch()", lambda: patches.deprecate_patch(name))
+
+
+apatch = twin(patch)
+adeprecate_patch = twin(deprecate_patch)
 asleep = twin(sleep)
 asend = twin(send)
 asend_many = twin(send_many)
@@ -147,8 +163,10 @@ def retrieve(workflow_id: str) -> Handle:
 
 __all__ = [
     "aclose_stream",
+    "adeprecate_patch",
     "agather",
     "aget_event",
+    "apatch",
     "aread_stream",
     "arecv",
     "asend",
@@ -158,9 +176,11 @@ __all__ = [
     "await_first",
     "awrite_stream",
     "close_stream",
+    "deprecate_patch",
     "enqueue_by_name",
     "gather",
     "get_event",
+    "patch",
     "read_stream",
     "recv",
     "retrieve",

@@ -14,7 +14,7 @@ from django_durable.core.retries import RetryPolicy
 from django_durable.engine.attempts import call_plainly
 from django_durable.engine.context import current
 from django_durable.engine.declared import workflows
-from django_durable.engine.drive import twin
+from django_durable.engine.drive import perform, twin
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
@@ -59,6 +59,12 @@ class Enqueuer(Generic[P]):
 
     acall = twin(__call__, "acall")
 
+    def debounce(
+        self, key: str, period: timedelta | float, max_wait: timedelta | float | None = None
+    ) -> Debounced[P]:
+        """Calls with one key become one run, once none came for `period`, or `max_wait` after the first."""
+        return Debounced(self, key, period, max_wait)
+
     def enqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
         """Put many runs in line, one INSERT a thousand rows; each call is (args, kwargs)."""
         checked = [(tuple(args), dict(kwargs)) for args, kwargs in calls]
@@ -68,6 +74,30 @@ class Enqueuer(Generic[P]):
         return handles
 
     aenqueue_many = twin(enqueue_many)
+
+
+class Debounced(Generic[P]):
+    """What `debounce` gives: `enqueue` puts the key's waiting run off, and replaces its arguments."""
+
+    def __init__(self, enqueuer: Enqueuer[P], *rule: Any) -> None:
+        self.enqueuer = enqueuer
+        self.rule = rule
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        """The one run of the key that has not started yet."""
+        from django_durable.engine import debouncing
+
+        declaration, options = self.enqueuer.declaration, self.enqueuer.options
+        declaration.check_call(args, kwargs)
+        handle: Handle = perform(
+            "enqueue()",
+            lambda: debouncing.enqueue(
+                debouncing.Debounce(*self.rule), declaration.name, options, (args, kwargs)
+            ),
+        )
+        return handle
+
+    aenqueue = twin(enqueue)
 
 
 class Workflow(Enqueuer[P], Generic[P, R]):

@@ -15,6 +15,7 @@ from asgiref.sync import async_to_sync
 from django_durable.core.declaration import WorkflowDeclaration
 from django_durable.core.run import Run
 from django_durable.engine.context import WorkflowContext, running_workflow
+from django_durable.engine.surroundings import restored
 from django_durable.exceptions import DeadlinePassed
 
 
@@ -32,7 +33,7 @@ def call_body(
     kwargs: dict[str, Any],
 ) -> Any:
     """What the body returns; raises what it raises, or why the run was lost if the body swallowed that."""
-    with running_workflow(context):
+    with running_workflow(context), restored(context.run.headers):
         if declaration.is_async:
             value = async_to_sync(_call_async)(context, declaration, args, kwargs)
         else:

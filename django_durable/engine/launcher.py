@@ -11,7 +11,7 @@ from django_durable.conf import settings
 from django_durable.core.options import Options
 from django_durable.core.states import ACTIVE
 from django_durable.core.uuid7 import uuid7
-from django_durable.engine import payloads
+from django_durable.engine import payloads, surroundings
 from django_durable.engine.declared import workflows
 from django_durable.engine.handle import Handle
 from django_durable.engine.notices import give_notice
@@ -107,7 +107,7 @@ def _params(name: str, options: Options, parent: Parent) -> dict[str, Any]:
         "parent_step": parent[1],
         "schedule_name": None,
         "attributes": _attributes(options),
-        "headers": "{}",
+        "headers": surroundings.capture(),
     }
 
 

@@ -16,7 +16,12 @@ from psycopg.pq import TransactionStatus
 R = TypeVar("R")
 
 RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
-LINE = ("08", "25P03", "53300", "57P")  # classes and codes of SQLSTATE that tell of a connection ended or refused
+LINE = (
+    "08",
+    "25P03",
+    "53300",
+    "57P",
+)  # classes and codes of SQLSTATE that tell of a connection ended or refused
 LONGEST_PAUSE = 5.0
 
 logger = logging.getLogger("django_durable.outages")
@@ -29,7 +34,7 @@ def is_outage(error: BaseException, using: str) -> bool:
     One that the user's own code made, or raised again from a record, has no error of the driver behind it.
     Where an atomic block lost its connection, Django has opened another by now: the one here is a new one then.
     """
-    if not isinstance(error, OperationalError | InterfaceError) or not _is_of_the_line(error.__cause__):
+    if not tells_of_the_line(error):
         return False
     connection = connections[using]
     known = _known_to_live.__dict__
@@ -37,10 +42,12 @@ def is_outage(error: BaseException, using: str) -> bool:
     return not _is_alive(connection) or (was is not connection.connection and not connection.in_atomic_block)
 
 
-def _is_of_the_line(cause: BaseException | None) -> bool:
-    """Whether the driver speaks of the connection itself, not of what was asked through it."""
-    code = getattr(cause, "sqlstate", None)
-    return isinstance(cause, psycopg.Error) and (code is None or code.startswith(LINE))
+def tells_of_the_line(error: BaseException) -> bool:
+    """Whether the driver speaks of a connection itself, be it ours or another, not of what was asked through it."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    code = getattr(error.__cause__, "sqlstate", None)
+    return isinstance(error.__cause__, psycopg.Error) and (code is None or code.startswith(LINE))
 
 
 def _is_alive(connection: BaseDatabaseWrapper) -> bool:

@@ -14,7 +14,8 @@ WITH due AS MATERIALIZED (
     FROM (SELECT * FROM due ORDER BY due.delay_until, due.id) AS ordered
 )
 UPDATE durable_workflow_status AS w
-SET {{enter_line}}
+SET {{enter_line}},
+    deduplication_id = CASE WHEN w.headers @> '{"bounces": true}' THEN NULL ELSE w.deduplication_id END
 FROM place
 WHERE w.id = place.id AND w.status = 'DELAYED'
 RETURNING w.queue

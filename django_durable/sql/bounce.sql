@@ -1,0 +1,13 @@
+-- Put a debounced run off that has not started, and give it new arguments.
+--   rides on   durable_deduplication
+--   locks      the row
+--   returns    its id; nothing if no debounced run of this function holds the key
+UPDATE durable_workflow_status AS w
+SET delay_until = least(
+        clock_timestamp() + %(period)s::interval,
+        coalesce((w.headers ->> 'bounces_until')::timestamptz, 'infinity')
+    ),
+    input = %(input)s, serialization = %(serialization)s, updated_at = clock_timestamp()
+WHERE w.queue = %(queue)s AND w.deduplication_id = %(deduplication_id)s AND w.status = 'DELAYED'
+    AND w.name = %(name)s AND w.headers @> '{"bounces": true}'
+RETURNING w.id

@@ -1,0 +1,211 @@
+"""Changing code, debounced calls, and what a run takes along from where it was enqueued."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone, translation
+
+from django_durable import deprecate_patch, patch, recv, send, step, workflow
+from django_durable.core.states import Status
+from django_durable.engine.declared import workflows
+from django_durable.exceptions import Deduplicated, InvalidOption
+from django_durable.models import StepOutput, WorkflowStatus
+
+pytestmark = pytest.mark.django_db
+
+
+@step
+def old():
+    return "old"
+
+
+@step
+def new():
+    return "new"
+
+
+@step
+def last():
+    return "last"
+
+
+def deploy(function):
+    """Replace the body of `release` by another, as a deploy does."""
+    for declaration in list(workflows):
+        if declaration.name == "release":
+            workflows.remove(declaration)
+    return workflow(name="release")(function)
+
+
+def before():
+    recv("go")
+    return [old(), recv("stop"), last()]
+
+
+def patched():
+    recv("go")
+    return [new() if patch("better") else old(), recv("stop"), last()]
+
+
+def deprecated():
+    recv("go")
+    deprecate_patch("better")
+    return [new(), recv("stop"), last()]
+
+
+def after():
+    recv("go")
+    return [new(), recv("stop"), last()]
+
+
+def run_through(drain, *bodies):
+    """One body until the first message, the next until the second, the last to its end."""
+    run = deploy(bodies[0]).enqueue()
+    drain()
+    deploy(bodies[1])
+    send(run.id, None, "go")
+    drain()
+    deploy(bodies[2])
+    send(run.id, None, "stop")
+    drain()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("bodies", "branch"),
+    [
+        ((before, before, patched), "old"),  # it was past the change
+        ((before, patched, patched), "new"),  # it came to the change after the deploy
+        ((patched, patched, deprecated), "new"),
+        ((patched, deprecated, after), "new"),
+        ((deprecated, deprecated, after), "new"),
+    ],
+)
+def test_a_run_goes_on_through_a_change_of_its_code(drain, bodies, branch):
+    assert run_through(drain, *bodies).result() == [branch, None, "last"]
+
+
+def test_a_run_that_bears_the_mark_cannot_lose_it(drain):
+    run = run_through(drain, patched, patched, after)
+    assert run.status == Status.ERROR
+    assert "durable.patch:better" in run.record.error
+
+
+@pytest.fixture
+def imports():
+    @workflow(name="imports", queue="default")
+    def imports(path):
+        return path
+
+    return imports
+
+
+def test_debounced_calls_become_one_run_with_the_last_arguments(drain, imports):
+    first = imports.debounce("key", 60).enqueue("a")
+    begun = first.record.delay_until
+    assert imports.debounce("key", 60).enqueue("b") == first
+    assert first.record.delay_until > begun
+    other = imports.debounce("other key", 60).enqueue("c")
+    assert other != first
+    drain.hasten()
+    drain()
+    assert [first.result(), other.result()] == ["b", "c"]
+
+
+def test_a_debounced_run_is_put_off_no_longer_than_its_longest_wait(imports):
+    run = imports.debounce("key", 60, max_wait=90).enqueue("a")
+    latest = run.record.created_at + timedelta(seconds=91)
+    for _ in range(5):
+        imports.debounce("key", 80, max_wait=3600).enqueue("b")
+        assert run.record.delay_until < latest
+
+
+def test_a_period_that_is_over_frees_the_key_at_once(drain, imports):
+    first = imports.debounce("key", 60).enqueue("a")
+    drain.hasten()
+    assert first.status == Status.ENQUEUED
+    assert imports.debounce("key", 60).enqueue("b") != first
+
+
+def test_an_ordinary_run_that_holds_the_key_is_no_debounced_one(imports):
+    imports.using(deduplication_id="key").enqueue("a")
+    with pytest.raises(Deduplicated):
+        imports.debounce("key", 60).enqueue("b")
+
+
+@pytest.mark.parametrize("options", [{"deduplication_id": "x"}, {"delay": 5}])
+def test_a_debounced_run_takes_no_delay_or_deduplication_of_its_own(imports, options):
+    with pytest.raises(InvalidOption):
+        imports.using(**options).debounce("key", 60).enqueue("a")
+    with pytest.raises(InvalidOption):
+        imports.debounce("key", 0).enqueue("a")
+
+
+def test_a_debounce_inside_a_body_is_one_recorded_step(drain, imports):
+    @workflow(name="calls")
+    def calls():
+        run = imports.debounce("key", 60).enqueue("a")
+        recv()
+        return run.id
+
+    run = calls.enqueue()
+    drain()
+    send(run.id, None)
+    drain()
+    assert WorkflowStatus.objects.filter(name="imports").count() == 1
+    assert StepOutput.objects.get(workflow_id=run.id, step=1).child == run.result()
+
+
+def test_language_and_time_zone_of_the_caller_are_those_of_the_body(drain):
+    @workflow(name="asks")
+    def asks():
+        return translation.get_language(), timezone.get_current_timezone_name()
+
+    with translation.override("de"), timezone.override("Pacific/Auckland"):
+        away = asks.enqueue()
+    plain = asks.enqueue()
+    with translation.override("fr"), timezone.override("Asia/Tokyo"):
+        drain()
+        assert translation.get_language() == "fr"
+    assert away.result() == ("de", "Pacific/Auckland")
+    assert plain.result()[0] == "en-us"
+    assert plain.record.headers == {}
+
+
+tenant: ContextVar[str | None] = ContextVar("tenant", default=None)
+
+
+class TenantHook:
+    def capture(self):
+        return tenant.get()
+
+    @contextmanager
+    def restored(self, value):
+        token = tenant.set(value)
+        try:
+            yield
+        finally:
+            tenant.reset(token)
+
+
+def test_a_hook_of_the_project_takes_its_own_context_along(drain, settings):
+    settings.DURABLE = {"CONTEXT": (f"{__name__}.TenantHook",)}
+
+    @workflow(name="child")
+    def child():
+        return tenant.get()
+
+    @workflow(name="asks")
+    def asks():
+        return tenant.get(), child()
+
+    token = tenant.set("acme")
+    run = asks.enqueue()
+    tenant.reset(token)
+    drain()
+    assert run.result() == ("acme", "acme")
+    assert asks.enqueue().record.headers == {}
