@@ -8,6 +8,7 @@ subclasses.
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -72,6 +73,10 @@ def _load_bytearray(data: str) -> bytearray:
     return bytearray(_load_bytes(data))
 
 
+def _dump_non_finite(value: float) -> str:
+    return "-nan" if math.isnan(value) and math.copysign(1, value) < 0 else repr(value)
+
+
 def _load_hexadecimal(data: str) -> int:
     return int(data, 16)
 
@@ -94,7 +99,7 @@ COLLECTIONS = (
 )
 # JSON's own types where JSON itself would change or refuse the value.
 BIG_INT = Codec("int", int, hex, _load_hexadecimal)
-NON_FINITE = Codec("float", float, repr, float)
+NON_FINITE = Codec("float", float, _dump_non_finite, float)
 SPLIT_TEXT = Codec("str", str, list, "".join)
 PAIRS = Codec("dict", dict, list, dict)
 ENUM = Codec("enum", Enum, records.dump_enum, records.load_enum)

@@ -197,7 +197,7 @@ def _scalar(value: Any) -> Any:
     if kind is int:
         return value if value.bit_length() <= SAFE_BITS else _tagged(BIG_INT, hex(value))
     if kind is float:
-        return value if math.isfinite(value) else _tagged(NON_FINITE, repr(value))
+        return value if math.isfinite(value) else _tagged(NON_FINITE, NON_FINITE.dump(value))
     return value
 
 
