@@ -191,6 +191,7 @@ EXAMPLES: list[Any] = [
         None,
         b"",
         -0.0,
+        -math.nan,
         1e22,
         5e-324,
         date.min,
