@@ -178,7 +178,7 @@ def random_world(seed: int) -> QueueWorld:
         limits=random_limits(rng),
         keys=random_keys(rng, names),
         slots=rng.randint(1, 8),
-        paused=rng.random() < 0.02,
+        paused=rng.random() < 0.06,
         identity=Identity(ME, version, version is None or rng.random() < 0.5),
     )
     world.rows = [*random_line(rng, names, versioned=version is not None), *random_running(rng, names)]

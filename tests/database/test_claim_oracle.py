@@ -14,7 +14,7 @@ from django_durable.claim.claimer import Claimer, Claims
 from django_durable.core import planner
 from django_durable.core.states import Status
 from django_durable.models import RateStart, WorkflowStatus
-from tests.queue_world import HERE, QueueWorld, Row, random_world
+from tests.queue_world import HERE, PEER, QueueWorld, Row, random_world
 
 SEEDS = 2000
 A_TEST = 100
@@ -44,6 +44,37 @@ def test_a_claim_takes_what_ranking_the_whole_queue_would_take(first, monkeypatc
         assert [run.id for run in claims.runs] == world.expected(), f"seed {seed}"
         assert_written(world, claims)
         transaction.savepoint_rollback(before)
+
+
+CHOSEN = {
+    "a peer is at work, this worker is not": QueueWorld(
+        [Row("r", 9, Status.PENDING, executor=PEER, holds_slot=True), Row("w", 1)],
+        {"worker_concurrency": 1},
+    ),
+    "the null partition is in use": QueueWorld(
+        [Row("r", 9, Status.PENDING, executor=PEER, holds_slot=True), Row("w", 1)],
+        {"partition_concurrency": 1},
+    ),
+    "a group goes on at a lower priority, in front of where it was read": QueueWorld(
+        [Row("r", 9, Status.PENDING, key="full", executor=PEER, holds_slot=True)]
+        + [Row(f"full{seq}", seq, priority=5, key="full") for seq in range(100, 120)]
+        + [Row("a", 120, priority=5, key="free"), Row("b", 1, key="free"), Row("c", 2, key="free")],
+        keys={"full": {"max_running": 1}},
+    ),
+}
+
+
+@pytest.mark.parametrize("world", CHOSEN.values(), ids=CHOSEN)
+def test_a_claim_of_a_chosen_queue_takes_what_ranking_it_would_take(world, monkeypatch):
+    read_in_smallest_parts(monkeypatch)
+    world.load()
+    claims = claimer_of(world).claim(HERE, world.slots)
+    assert [run.id for run in claims.runs] == world.expected()
+
+
+def read_in_smallest_parts(monkeypatch) -> None:
+    monkeypatch.setattr(planner, "FIRST_WINDOW", 1)
+    monkeypatch.setattr(windows, "STRETCH", 1)
 
 
 def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
