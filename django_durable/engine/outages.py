@@ -32,7 +32,7 @@ def is_outage(error: BaseException, using: str) -> bool:
     """Whether `error` came from the driver and this thread's connection to our database died of it.
 
     One that the user's own code made, or raised again from a record, has no error of the driver behind it.
-    Where an atomic block lost its connection, Django has opened another by now: the one here is a new one then.
+    Where an atomic block lost its connection, Django has opened another by now: the one here is new then.
     """
     if not tells_of_the_line(error):
         return False
@@ -43,7 +43,7 @@ def is_outage(error: BaseException, using: str) -> bool:
 
 
 def tells_of_the_line(error: BaseException) -> bool:
-    """Whether the driver speaks of a connection itself, be it ours or another, not of what was asked through it."""
+    """Whether the driver speaks of a connection, be it ours or another, and not of what was asked over it."""
     if not isinstance(error, OperationalError | InterfaceError):
         return False
     code = getattr(error.__cause__, "sqlstate", None)

@@ -18,7 +18,7 @@ from uuid import UUID
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.identity import Identity
 from django_durable.core.run import Run
-from django_durable.engine.outages import is_outage
+from django_durable.engine.outages import tells_of_the_line
 from django_durable.worker.asked import Asked
 from django_durable.worker.bell import Bell
 from django_durable.worker.heartbeat import Heartbeat
@@ -206,7 +206,7 @@ class Poller(Duty):
         try:
             claims = claimer.claim(asked.queue.name, slots)
         except Exception as error:
-            if is_outage(error, self.using):
+            if tells_of_the_line(error):
                 raise
             return self._claim_failed(asked, error)
         self._dispatch(claims.runs)

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from django.db import DatabaseError, Error, InterfaceError, OperationalError, connections
 
-from django_durable.engine.outages import is_outage
+from django_durable.engine.outages import tells_of_the_line
 from django_durable.worker.bell import Bell
 from django_durable.worker.trouble import Outages, Trouble
 
@@ -193,7 +193,7 @@ class Service:
             self._outages.ended(turn, self.using)
 
     def _failed(self, turn: Turn, error: BaseException) -> float:
-        if is_outage(error, self.using):
+        if tells_of_the_line(error):  # there is only this connection here
             turn.trouble.excused()
             self._outages.began(turn, self.using, error)
         else:
@@ -209,13 +209,20 @@ class Service:
     def _finish(self) -> None:
         for turn in self._turns:
             try:
-                turn.duty.finish()
+                self._let_finish(turn.duty)
             except Exception as error:
                 logger.warning(
                     "%s could not finish: %s", turn.duty.name, error, extra={"duty": turn.duty.name}
                 )
         self._wire = None
         connections.close_all()
+
+    def _let_finish(self, duty: Duty) -> None:
+        try:
+            duty.finish()
+        except (OperationalError, InterfaceError):
+            self._drop_connection()  # it may have died while it rested
+            duty.finish()
 
 
 class _Wire:

@@ -26,7 +26,7 @@ class Due(NamedTuple):
 
 
 class Timekeeper(Duty):
-    """Puts delayed and woken runs in line, and ends overdue ones; to be woken when an earlier instant may be there."""
+    """Puts delayed and woken runs in line, ends overdue ones; woken when an earlier instant may be there."""
 
     name = "timekeeper"
 
