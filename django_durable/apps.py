@@ -16,7 +16,11 @@ class DurableConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from django_durable.engine.queues import keep_queues  # needs the models, which are loaded by now
+        # these need the models, which are loaded by now; checks register themselves
+        from django_durable import checks  # noqa: F401
+        from django_durable.engine import references
+        from django_durable.engine.queues import keep_queues
 
+        references.register()
         autodiscover_modules(*WORKFLOW_MODULES)
         post_migrate.connect(keep_queues, sender=self, dispatch_uid="django_durable.queues")

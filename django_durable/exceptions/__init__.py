@@ -9,6 +9,7 @@
     ├── PayloadTooLarge
     ├── PayloadUnreadable          stored text that cannot be turned back into values
     ├── UnknownSerialization       a row written by a serializer this process lacks
+    ├── ReferenceLost              a payload refers to a row that was deleted
     ├── DuplicateDeclaration       two functions under one name
     ├── UnknownWorkflow            no function of that name is registered here
     ├── WorkflowNotFound           no such row
@@ -66,6 +67,7 @@ from django_durable.exceptions.errors import (
     OutsideWorkflow,
     PayloadTooLarge,
     PayloadUnreadable,
+    ReferenceLost,
     ResultTimeout,
     StepFailed,
     StepRetriesExhausted,
@@ -101,6 +103,7 @@ __all__ = [
     "OutsideWorkflow",
     "PayloadTooLarge",
     "PayloadUnreadable",
+    "ReferenceLost",
     "ResultTimeout",
     "Snooze",
     "StepFailed",

@@ -60,6 +60,15 @@ class UnknownSerialization(DurableError, LookupError):
         self.known = tuple(known)
 
 
+class ReferenceLost(DurableError, LookupError):
+    """A payload refers to a row that is gone."""
+
+    def __init__(self, label: str, key: object) -> None:
+        super().__init__(f"the {label} {key!r} that a payload refers to does not exist any more")
+        self.label = label
+        self.key = key
+
+
 class DuplicateDeclaration(DurableError):
     pass
 
