@@ -1,8 +1,8 @@
 """Management of runs and queues: the door that the admin, the commands and operators use.
 
-A verb takes many ids, changes the runs whose status allows it and returns their ids; for one id alone it raises
-WorkflowNotFound or TransitionRefused. Called in a workflow body, each is a recorded step. Each has an async twin
-with the prefix `a`.
+A verb takes many ids, changes the runs whose status allows it and returns their ids; for one id alone it
+raises WorkflowNotFound or TransitionRefused. Called in a workflow body, each is a recorded step. Each has an
+async twin with the prefix `a`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from django.db import transaction
 from django_durable.core.identifiers import check_priority
 from django_durable.core.options import Options
 from django_durable.engine import listing, transitions
+from django_durable.engine import replay as replaying
 from django_durable.engine.drive import twin
 from django_durable.engine.handle import Handle
 from django_durable.engine.listing import Counts, Filters
+from django_durable.engine.replay import Replay
 from django_durable.models import AppVersion, Queue, WorkflowStatus, database
 from django_durable.models.database import Clock
 
@@ -126,6 +128,11 @@ def set_latest_version(name: str) -> None:
         version = AppVersion.objects.using(using).get(pk=name)
         version.promoted_at = Clock()
         version.save(using=using, update_fields=["promoted_at"])
+
+
+def replay(workflow_id: str) -> Replay:
+    """Run a recorded workflow here against its checkpoints, writing nothing."""
+    return replaying.replay(workflow_id, database.alias())
 
 
 def handle(workflow_id: str) -> Handle:

@@ -112,6 +112,10 @@ _workflow: ContextVar[WorkflowContext | None] = ContextVar("durable_workflow", d
 _step: ContextVar[StepContext | None] = ContextVar("durable_step", default=None)
 
 
+# faults that tests put in the way of steps: called before a body and after it, may raise
+interruptions: list[Callable[[StepContext, str], None]] = []
+
+
 @contextmanager
 def running_workflow(context: WorkflowContext) -> Iterator[None]:
     token = _workflow.set(context)
@@ -125,7 +129,11 @@ def running_workflow(context: WorkflowContext) -> Iterator[None]:
 def running_step(step: StepContext) -> Iterator[None]:
     token = _step.set(step)
     try:
+        for interrupt in interruptions:
+            interrupt(step, "before")
         yield
+        for interrupt in interruptions:
+            interrupt(step, "after")
     finally:
         _step.reset(token)
 

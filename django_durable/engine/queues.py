@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from datetime import timedelta
+from math import isfinite
 from typing import Any
 
 from django.apps import apps as installed
@@ -83,9 +84,8 @@ def _check_limit(place: str, limit: str, value: object) -> None:
         hint = f"did you mean {close[0]!r}?" if close else f"known limits: {', '.join(LIMITS)}"
         raise ImproperlyConfigured(f"{place} has no limit {limit!r}; {hint}")
     kinds = LIMITS[limit]
-    if value is not None and (
-        not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
-    ):
+    wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
+    if value is not None and (wrong or (isinstance(value, float) and not isfinite(value))):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise ImproperlyConfigured(f"{place}[{limit!r}] must be {names}; it is {value!r}")
 

@@ -1,0 +1,82 @@
+"""Run what is ready, here and now: no worker, no other thread, the test's own connection and transaction."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from asgiref.sync import sync_to_async
+
+from django_durable.claim.claimer import Claimer
+from django_durable.conf import settings
+from django_durable.core.run import Run
+from django_durable.engine.recorder import DirectRecorder
+from django_durable.engine.runner import Runner
+from django_durable.maintenance.deadlines import Deadlines
+from django_durable.maintenance.promoter import Promoter
+from django_durable.maintenance.waker import Waker
+from django_durable.models import Executor, Queue, database
+from django_durable.models.database import Clock
+
+SLOTS = 10
+MOST = 10_000
+
+
+class EndlessDrain(AssertionError):
+    """Runs kept becoming ready; a workflow that enqueues itself never lets a drain end."""
+
+
+def drain(*queues: str, most: int = MOST) -> int:
+    """Run all that is ready, and what becomes ready meanwhile; returns how many executions that took.
+
+    What waits for a time that has not come stays: see `shift`. Limits, versions and pauses hold as for
+    a worker. Raises EndlessDrain after `most` executions.
+    """
+    using = database.alias()
+    executions = 0
+    with _executor(using) as executor:
+        claimer, runner = Claimer(executor, using), Runner(DirectRecorder(using), using)
+        while runs := _ready(claimer, queues, using):
+            for run in runs:
+                runner.run(run)
+            executions += len(runs)
+            _take_back(executor, using)
+            if executions > most:
+                raise EndlessDrain(f"{executions} executions, and still runs are ready")
+    return executions
+
+
+adrain = sync_to_async(drain)
+
+
+def _ready(claimer: Claimer, queues: tuple[str, ...], using: str) -> list[Run]:
+    Promoter(using).run_once()
+    Waker(using).run_once()
+    Deadlines(using).run_once()
+    names = queues or tuple(Queue.objects.using(using).values_list("name", flat=True))
+    return [run for name in names for run in claimer.claim(name, SLOTS).runs]
+
+
+def _take_back(executor: UUID, using: str) -> None:
+    """Put in line what `crash_at` left behind, as another worker would."""
+    params = {"executor": executor, "batch": MOST, "max_claims": settings().max_recovery_attempts + 1}
+    database.fetch("recover", params, using)
+
+
+@contextmanager
+def _executor(using: str) -> Iterator[UUID]:
+    executor = Executor(
+        id=uuid4(),
+        hostname=socket.gethostname(),
+        pid=os.getpid(),
+        started_at=Clock(),
+        heartbeat_at=Clock(),
+        lease_expires_at=Clock() + timedelta(hours=1),
+    )
+    executor.save(using=using, force_insert=True)
+    yield executor.id
+    Executor.objects.using(using).filter(pk=executor.id).delete()

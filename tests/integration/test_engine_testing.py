@@ -1,0 +1,208 @@
+"""The tools that projects test their workflows with, inside a plain TestCase."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import TestCase
+
+from django_durable import recv, send, sleep, step, workflow
+from django_durable.core.states import Status
+from django_durable.engine.declared import workflows
+from django_durable.exceptions import StepRetriesExhausted, WorkflowCancelled
+from django_durable.testing import (
+    assert_enqueued,
+    assert_not_enqueued,
+    crash_at,
+    drain,
+    enqueued,
+    fail_step,
+    freeze,
+    shift,
+)
+from django_durable.testing.draining import EndlessDrain
+from django_durable.testing.plugin import durable_clock, durable_drain
+from tests.testapp.models import Ledger
+from tests.testapp.workflows import book, echo, two_steps
+
+__all__ = ["durable_clock", "durable_drain"]
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def _only_the_declarations_of_the_project():
+    before = {id(declaration) for declaration in workflows}
+    yield
+    for declaration in [each for each in workflows if id(each) not in before]:
+        workflows.remove(declaration)
+
+
+class DrainTests(TestCase):
+    def test_runs_what_is_ready_and_what_that_makes_ready(self):
+        @workflow(name="grows")
+        def grows(left):
+            if left:
+                grows.enqueue(left - 1)
+            return left
+
+        run = grows.enqueue(3)
+        assert drain() == 4
+        assert run.result() == 3
+
+    def test_an_enqueue_that_is_rolled_back_is_not_run(self):
+        assert drain() == 0
+
+    def test_stops_where_there_is_no_end(self):
+        @workflow(name="endless")
+        def endless():
+            endless.enqueue()
+
+        endless.enqueue()
+        with pytest.raises(EndlessDrain):
+            drain(most=20)
+
+    def test_a_delay_passes_when_the_clock_is_shifted(self):
+        run = echo.using(delay=3600).enqueue("late")
+        drain()
+        assert run.status == Status.DELAYED
+        shift(HOUR)
+        drain()
+        assert run.result() == "late"
+
+    def test_a_sleep_and_a_timeout_pass_when_the_clock_is_shifted(self):
+        @workflow(name="waits")
+        def waits():
+            sleep(HOUR)
+            return recv("never", timeout=HOUR)
+
+        run = waits.enqueue()
+        drain()
+        for _ in range(2):
+            assert run.status == Status.WAITING
+            shift(HOUR)
+            drain()
+        assert run.result() is None
+
+    def test_a_deadline_passes_when_the_clock_is_shifted(self):
+        @workflow(name="waits", timeout=HOUR)
+        def waits():
+            recv("never")
+
+        run = waits.enqueue()
+        drain()
+        shift(HOUR)
+        drain()
+        with pytest.raises(WorkflowCancelled):
+            run.result()
+
+    def test_a_frozen_clock_makes_every_wait_leave_the_worker(self):
+        @workflow(name="naps")
+        def naps():
+            sleep(0.5)
+
+        with freeze() as clock:
+            run = naps.enqueue()
+            drain()
+            assert run.status == Status.WAITING
+            clock.shift(1)
+            drain()
+        assert run.status == Status.SUCCESS
+
+
+class FaultTests(TestCase):
+    def test_a_step_fails_as_often_as_told(self):
+        @step(max_attempts=3, interval=0)
+        def works():
+            return "done"
+
+        @workflow(name="tries")
+        def tries():
+            return works()
+
+        with fail_step(works, ValueError("told"), times=2) as hits:
+            run = tries.enqueue()
+            drain()
+        assert (run.result(), hits.count) == ("done", 2)
+        with fail_step(works.name, ValueError("told"), times=9):
+            run = tries.enqueue()
+            drain()
+        with pytest.raises(StepRetriesExhausted):
+            run.result()
+
+    def test_a_long_retry_delay_leaves_the_worker_and_keeps_count(self):
+        @step(max_attempts=3, interval=600, max_interval=3600)
+        def works():
+            return "done"
+
+        @workflow(name="tries")
+        def tries():
+            return works()
+
+        with fail_step(works, ValueError("told"), times=2) as hits:
+            run = tries.enqueue()
+            for expected in (1, 2):
+                drain()
+                assert (run.status, hits.count) == (Status.WAITING, expected)
+                shift(HOUR)
+            drain()
+        assert run.result() == "done"
+        assert run.record.steps.get(step=1).attempts == 3
+
+    def test_a_crash_before_a_step_runs_it_once(self):
+        with crash_at("book") as hits:
+            run = two_steps.enqueue()
+            drain()
+        assert (run.result(), hits.count) == (["first", 1], 1)
+        assert Ledger.objects.filter(run_id=run.id).count() == 1
+
+    def test_a_crash_after_an_atomic_step_takes_its_rows_back(self):
+        with crash_at(book, when="after", times=3) as hits:
+            run = two_steps.enqueue()
+            drain()
+        assert (run.status, hits.count) == (Status.SUCCESS, 3)
+        assert Ledger.objects.filter(run_id=run.id).count() == 1
+
+    def test_a_crash_after_a_plain_step_runs_it_again(self):
+        ran = []
+
+        @step
+        def works():
+            ran.append(1)
+
+        @workflow(name="runs")
+        def runs():
+            works()
+
+        with crash_at(works, when="after"):
+            run = runs.enqueue()
+            drain()
+        assert (run.status, len(ran)) == (Status.SUCCESS, 2)
+
+
+class AssertionTests(TestCase):
+    def test_what_was_enqueued_is_told_with_its_arguments(self):
+        assert_not_enqueued(echo)
+        run = echo.enqueue(1, key="value")
+        assert assert_enqueued(echo, 1, key="value").id == run.id
+        assert [each.args for each in enqueued(echo)] == [(1,)]
+        assert enqueued(queue="elsewhere") == []
+        with pytest.raises(AssertionError, match=r"\(1,\)"):
+            assert_enqueued(echo, 2)
+        with pytest.raises(AssertionError):
+            assert_not_enqueued("testapp.echo")
+        drain()
+        assert_not_enqueued(echo)
+
+
+def test_the_fixtures_of_the_plugin(durable_drain, durable_clock):
+    @workflow(name="waits")
+    def waits():
+        return recv("a", timeout=10)
+
+    run = waits.enqueue()
+    assert durable_drain() == 1
+    send(run.id, 5, "a")
+    durable_clock.shift(1)
+    assert durable_drain() == 1
+    assert run.result() == 5
