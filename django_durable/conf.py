@@ -14,6 +14,9 @@ from django.core.signals import setting_changed
 
 CHOICES = {"cursors": ("auto", "always", "never"), "tail": ("snapshot", "sequence")}
 HEARTBEATS_PER_LEASE = 3
+LONGEST = 100 * 365 * 86_400.0  # a century, which PostgreSQL can add to any instant
+# those of core.states, which is a layer above
+FINAL_STATUSES = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class Settings:
             *self._bad_durations(),
             *self._bad_choices(),
             *self._bad_texts(),
+            *self._bad_retention(),
         ]
 
     def _bad_durations(self) -> list[str]:
@@ -58,7 +62,7 @@ class Settings:
         return [
             f"DURABLE['{name.upper()}'] must be a number of seconds, at least {least:g}; it is {value!r}"
             for name, least in lowest.items()
-            if not _is_number(value := getattr(self, name)) or not value >= least
+            if not _is_seconds(value := getattr(self, name), least)
         ]
 
     def _bad_choices(self) -> list[str]:
@@ -79,10 +83,29 @@ class Settings:
         problems = []
         for name in ("database", "listen_database", "app_version", "redact"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or not value.strip()):
+            if value is not None and not _is_text(value):
                 problems.append(f"DURABLE['{name.upper()}'] must be None or a text; it is {value!r}")
+        if not _is_text(self.serializer):
+            problems.append(f"DURABLE['SERIALIZER'] must be a dotted path; it is {self.serializer!r}")
+        if not isinstance(self.context, list | tuple) or not all(map(_is_text, self.context)):
+            problems.append(f"DURABLE['CONTEXT'] must be a list of dotted paths; it is {self.context!r}")
         if not isinstance(self.queues, Mapping):
             problems.append(f"DURABLE['QUEUES'] must map queue names to their limits; it is {self.queues!r}")
+        return problems
+
+    def _bad_retention(self) -> list[str]:
+        if not isinstance(self.retention, Mapping):
+            return [f"DURABLE['RETENTION'] must map final statuses to seconds; it is {self.retention!r}"]
+        problems = []
+        for status, seconds in self.retention.items():
+            if status not in FINAL_STATUSES:
+                allowed = ", ".join(FINAL_STATUSES)
+                problems.append(f"DURABLE['RETENTION'] knows {allowed}, and not {status!r}")
+            elif seconds is not None and not _is_seconds(seconds, 0.0):
+                problems.append(
+                    f"DURABLE['RETENTION'][{status!r}] must be None, to keep them for ever, "
+                    f"or a number of seconds; it is {seconds!r}"
+                )
         return problems
 
 
@@ -106,8 +129,12 @@ def _suggestion(key: object) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; known keys: {', '.join(sorted(KEYS))}"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_seconds(value: object, least: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= LONGEST
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _forget(*, setting: str, **_: object) -> None:
