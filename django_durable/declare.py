@@ -215,7 +215,7 @@ def step(
     backoff: float | Callable[..., Any] = 2.0,
     max_interval: float = 3600.0,
     retry_on: RetryOn | None = None,
-    timeout: float | None = None,
+    timeout: timedelta | float | None = None,
 ) -> Callable[[Callable[P, R]], Step[P, R]]: ...
 def step(
     function: Callable[..., Any] | None = None,
@@ -228,7 +228,7 @@ def step(
     backoff: float | Callable[..., Any] = 2.0,
     max_interval: float = 3600.0,
     retry_on: RetryOn | None = None,
-    timeout: float | None = None,
+    timeout: timedelta | float | None = None,
 ) -> Any:
     """Make a function a step: run once, its result recorded, never run again once recorded.
 
@@ -251,7 +251,7 @@ def step(
                 function=function,
                 atomic=atomic,
                 retries=retries,
-                timeout=timeout,
+                timeout=timeout,  # type: ignore[arg-type]  # the declaration keeps it as seconds
             )
         )
 

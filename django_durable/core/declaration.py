@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from django_durable.core.identifiers import check_identifier
-from django_durable.core.options import Options
+from django_durable.core.options import Options, duration
 from django_durable.core.retries import RetryPolicy
 from django_durable.exceptions import InvalidOption
 
@@ -18,7 +19,7 @@ _signature = lru_cache(maxsize=1024)(inspect.signature)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDeclaration:
-    """`timeout` is seconds for each attempt."""
+    """`timeout` is for each attempt, a timedelta or seconds; it is kept as seconds."""
 
     name: str
     function: Callable[..., Any]
@@ -28,11 +29,7 @@ class StepDeclaration:
 
     def __post_init__(self) -> None:
         check_identifier("step name", self.name)
-        if self.timeout is not None and not self.timeout > 0:
-            raise InvalidOption(
-                f"the timeout of step {self.name!r} must be above 0 s; it is {self.timeout!r}"
-            )
-
+        object.__setattr__(self, "timeout", _seconds(f"the timeout of step {self.name!r}", self.timeout))
         if self.atomic and self.is_async:
             raise InvalidOption(
                 f"step {self.name!r} is async, and Django has no async transactions: make it a plain def"
@@ -46,6 +43,13 @@ class StepDeclaration:
     def wants_idempotency_key(self) -> bool:
         parameter = _signature(self.function).parameters.get("idempotency_key")
         return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+
+
+def _seconds(name: str, given: timedelta | float | None) -> float | None:
+    length = duration(name, given)
+    if length == timedelta(0):
+        raise InvalidOption(f"{name} must be longer than nothing")
+    return None if length is None else length.total_seconds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
