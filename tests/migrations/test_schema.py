@@ -100,3 +100,8 @@ def test_the_widest_times_that_can_be_given_are_taken_and_claimed():
     Drain()()
     assert run.status == Status.SUCCESS
     assert late.record.deadline == LATEST
+
+
+def test_a_row_without_an_id_is_kept_out_by_the_table():
+    with pytest.raises(IntegrityError, match="durable_id_not_empty"):
+        WorkflowFactory.create(id="")
