@@ -1,7 +1,8 @@
-"""Migration operation for what Django's models cannot say: sequences and autovacuum settings."""
+"""Migration operation for what Django's models cannot say: sequences, functions and autovacuum settings."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db import router
@@ -39,6 +40,11 @@ class RunStatements(Operation):
         connection = schema_editor.connection
         if connection.vendor != "postgresql" or not router.allow_migrate(connection.alias, app_label):
             return
-        for statement in sql.load(name).split(";"):
-            if statement.strip():
-                schema_editor.execute(statement.strip())
+        for statement in _statements(sql.load(name)):
+            schema_editor.execute(statement, None)
+
+
+def _statements(text: str) -> list[str]:
+    """Split at the semicolons that stand outside of dollar quotes."""
+    statements = re.findall(r"(?:[^;$]|\$(?!\$)|\$\$.*?\$\$)+", text, re.DOTALL)
+    return [statement.strip() for statement in statements if statement.strip()]
