@@ -46,6 +46,7 @@ class Claimer:
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.cursors = Cursors(using)
         self._limits: dict[str, QueueLimits] = {}
+        self._yielded: set[str] = set()  # queues left to peers by the last claim
         self._keyed: set[str] = set()  # queues whose last claim met limited keys
         self._woken: set[str] | None = None  # None: nobody looked for woken runs, so each claim tries
         self.next_wake: float | None = None  # seconds, from the last look
@@ -133,7 +134,8 @@ class Claimer:
             return limits
         reader = remembered or LineReader(queue, self.identity.ready, self.using)
         meter = Meter(queue, limits, slots, executor=self.identity.executor, using=self.using)
-        claims = WindowedClaim(reader, meter, self.identity).take()
+        claims = WindowedClaim(reader, meter, self.identity, yields=queue not in self._yielded).take()
+        (self._yielded.discard if claims.runs or not claims.peer_at_work else self._yielded.add)(queue)
         (self._keyed.add if meter.usage.keys else self._keyed.discard)(queue)
         return claims
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from uuid import UUID
 
 from django_durable.core.budget import (
@@ -47,14 +47,14 @@ class Meter:
         counted = bool(new) and self._count_keys(new)
         return self._count_partitions(set(partitions)) or counted
 
-    def recount(self, keys: Iterable[str]) -> bool:
+    def recount(self, keys: Collection[str]) -> bool:
         """Count keys again in a new statement; whether one has less room than was thought."""
         before = dict(self.usage.keys)
         self._count_keys(keys)
         return any(self.usage.keys[key].room < before[key].room for key in keys if key in self.usage.keys)
 
     def recount_groups(self) -> None:
-        """Count what is in flight again: rows that were in line have been claimed meanwhile, and load their groups."""
+        """Count what is in flight again: peers claimed rows that were in line, and load their groups."""
         self.usage.busy = {}
         self._count_queue()
         met, self.usage.partitions = set(self.usage.partitions), {}
@@ -86,7 +86,9 @@ class Meter:
         uses = self._by_partition.values()
         return sum(use.fleet for use in uses), sum(use.here for use in uses)
 
-    def _count_keys(self, keys: Iterable[str]) -> bool:
+    def _count_keys(self, keys: Collection[str]) -> bool:
+        if not keys:
+            return False
         found = database.fetch("limit_rooms", {"keys": list(keys)}, self.using)
         for key in keys:
             self.usage.keys.pop(key, None)
@@ -119,4 +121,4 @@ class Meter:
 
     def _starts(self, buckets: Sequence[str], period: object) -> dict[str, int]:
         rows = database.fetch("count_starts", {"buckets": list(buckets), "period": period}, self.using)
-        return {bucket: count for bucket, count in rows}
+        return dict(rows)

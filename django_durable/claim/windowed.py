@@ -38,7 +38,9 @@ class Reader(Protocol):
 class WindowedClaim:
     """One claim of a queue where limits or turns decide what comes next."""
 
-    def __init__(self, reader: Reader, meter: Meter, identity: Identity) -> None:
+    def __init__(self, reader: Reader, meter: Meter, identity: Identity, *, yields: bool = False) -> None:
+        """`yields`: end where peers hold every limit of the plan, instead of looking for work behind them."""
+        self.yields = yields
         self.reader = reader
         self.meter = meter
         self.using = meter.using
@@ -59,7 +61,7 @@ class WindowedClaim:
         return Claims(runs, self.planner.stopped_by, peer_at_work=self.keys_elsewhere)
 
     def _mark_plan(self) -> list[Run]:
-        """Mark the settled plan in one statement that takes all of it or nothing; what it misses changes the plan."""
+        """Mark the settled plan, all of it or nothing in one statement; what that misses changes the plan."""
         self._settle()
         while ids := [row.id for row in self.planner.plan]:
             if self._lock_limits():
@@ -67,6 +69,8 @@ class WindowedClaim:
                 if marked or not self.planner.to_lock:
                     return [marked[workflow_id] for workflow_id in ids if workflow_id in marked]
                 self._lock_rows()
+            elif self.yields and not self.keys_held:
+                return []
             self._settle()
         return []
 
@@ -74,22 +78,22 @@ class WindowedClaim:
         while not self.planner.settled:
             if self.planner.next_groups:
                 self._read_groups()
-            else:
+            elif not self._walk():
                 self._read_window()
 
     def _read_window(self) -> None:
         window = self.reader.next_window(self.planner)
         self._count({row.limit_key for row in window.rows}, {row.partition for row in window.rows})
         self.planner.read(*window)
-        if not self.planner.settled:
-            self._walk()
 
-    def _walk(self) -> None:
+    def _walk(self) -> bool:
+        """Go on with the directory, between windows; whether it is complete now."""
         directory = self.reader.walk()
         if directory is None or not directory.complete:
-            return
+            return False
         self._count(map(limit_key_of, directory.places), map(partition_of, directory.places))
         self.planner.directory(*directory)
+        return True
 
     def _read_groups(self) -> None:
         found = self.reader.next_groups(self.planner)
@@ -120,7 +124,7 @@ class WindowedClaim:
             self.planner.recount(self.meter.rooms, self.meter.usage.busy)
 
     def _lock_limits(self) -> bool:
-        """Hold the limit rows of the plan's keys, and count behind them; False where that may change the plan."""
+        """Hold the limit rows of the plan's keys, count behind them; False where that may change the plan."""
         limited = self.meter.usage.keys
         wanted = {
             row.limit_key

@@ -1,8 +1,8 @@
 """Read the line in windows without locking, and in turn with them walk the directory of its groups.
 
-Each window looks at a bounded stretch of the line and each step of the walk at a bounded number of groups, and
-both bounds grow alike: whichever comes to an end first, the other has cost no more than a few times as much. So
-a claim costs what the smaller of the two does, the rows it has to pass over or the groups there are.
+Each window looks at a bounded stretch of the line and each step of the walk at a bounded number of groups,
+and both bounds grow alike: whichever comes to an end first, the other has cost no more than a few times as
+much. So a claim costs what the smaller of the two does, the rows it has to pass over or the groups there are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django_durable.models import WorkflowStatus
 
 WINDOWS_BEFORE_DIRECTORY = 1
 STRETCH = 500
-GROUPS_A_STEP = 32
+GROUPS_A_STEP = 128
 GROWTH = 4
 
 
@@ -72,7 +72,7 @@ class LineReader:
         return [(seek, found.get(seek.group, [])) for seek in seeks]
 
     def walk(self) -> Directory | None:
-        """Go on with the directory, once windows did not settle the plan: all groups that are known by now."""
+        """Go on with the directory, once windows did not settle the plan: all groups known by now."""
         if self._walk_ended or self._windows < WINDOWS_BEFORE_DIRECTORY:
             return None
         groups = self._grown(GROUPS_A_STEP)
