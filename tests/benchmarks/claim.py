@@ -55,7 +55,9 @@ def full_ranking(order: str, rounds: int = 3) -> float:
     for _ in range(rounds):
         seconds, taken = timed(claim)
         if set(taken) != set(expected):
-            raise AssertionError(f"the claim takes {sorted(expected)}, ranking the whole line {sorted(taken)}")
+            raise AssertionError(
+                f"the claim takes {sorted(expected)}, ranking the whole line {sorted(taken)}"
+            )
         put_back(taken)
         times.append(seconds)
     return statistics.median(times) * 1000

@@ -39,7 +39,9 @@ class DataSet:
     def load(self, order: str, layout: str, n: int) -> None:
         """Write it into emptied tables and vacuum them."""
         with connection.cursor() as cursor:
-            cursor.execute("TRUNCATE durable_workflow_status, durable_queue, durable_limit, durable_rate_start")
+            cursor.execute(
+                "TRUNCATE durable_workflow_status, durable_queue, durable_limit, durable_rate_start"
+            )
             Queue.objects.create(name=QUEUE, fair=order == "fair", **self.limits)
             Limit.objects.bulk_create([Limit(key=key, max_running=1) for key in self.limited])
             columns = {
@@ -68,7 +70,11 @@ def _spread(name: str, keys: int) -> Expression:
     """All keys alike: neighbours in line, or every so many rows."""
 
     def expression(layout: str, n: int) -> str:
-        by_layout = {"mixed": f"i % {keys}", "front": f"i / {n // keys}", "behind": f"({n} - 1 - i) / {n // keys}"}
+        by_layout = {
+            "mixed": f"i % {keys}",
+            "front": f"i / {n // keys}",
+            "behind": f"({n} - 1 - i) / {n // keys}",
+        }
         return f"'{name}' || ({by_layout[layout]})"
 
     return expression
