@@ -8,6 +8,8 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from asgiref.sync import sync_to_async
+
 from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
 from django_durable.core.options import Options
 from django_durable.core.retries import RetryPolicy
@@ -49,6 +51,16 @@ class Enqueuer(Generic[P]):
         return handle
 
     aenqueue = twin(enqueue)
+
+    def start(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        """Run it in this process, at once after the caller's commit, and durably; not on a limited queue."""
+        from django_durable.engine import local
+
+        self.declaration.check_call(args, kwargs)
+        return local.start(self.declaration.name, self.options, (args, kwargs))
+
+    async def astart(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        return await sync_to_async(self.start)(*args, **kwargs)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Inside a workflow body: start a child and wait for its result."""

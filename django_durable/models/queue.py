@@ -97,6 +97,10 @@ class Queue(models.Model):
         )
 
     @property
+    def limits_anything(self) -> bool:
+        return self.has_fleet_budget or self.limits_partitions or self.worker_concurrency is not None
+
+    @property
     def limits_partitions(self) -> bool:
         return any(
             limit is not None

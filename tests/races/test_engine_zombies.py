@@ -27,7 +27,7 @@ from tests.factories import WorkflowFactory
 from tests.races.executions import USING, claim, owner, recover
 from tests.testapp.workflows import echo
 
-pytestmark = pytest.mark.usefixtures("empty_tables")
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @step

@@ -1,0 +1,119 @@
+"""`start()`: durable, at once, in this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+from django.db import transaction
+
+from django_durable import sleep, step, workflow
+from django_durable.core.states import Status
+from django_durable.engine import local
+from django_durable.engine.declared import workflows
+from django_durable.exceptions import InsideWorkflow, InvalidOption
+from django_durable.models import Executor, Limit, Queue, WorkflowStatus
+from tests.testapp.workflows import echo
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def default_queue(transactional_db):
+    Queue.objects.get_or_create(name="default")
+    yield
+    for process in local._processes:
+        process._threads.shutdown()
+    local._processes.clear()
+
+
+@pytest.fixture
+def declare():
+    declared = []
+
+    def declare(function):
+        declared.append(workflow(name=function.__name__)(function))
+        return declared[-1]
+
+    yield declare
+    for each in declared:
+        workflows.remove(each.declaration)
+
+
+def test_a_started_run_runs_here_on_another_thread_and_ends(declare):
+    @step
+    def place():
+        return os.getpid(), threading.current_thread().name
+
+    @declare
+    def where():
+        return place()
+
+    pid, thread = where.start().result(timeout=10)
+    assert pid == os.getpid()
+    assert thread.startswith("durable-start")
+
+
+def test_nothing_starts_before_the_commit_or_after_a_rollback():
+    with transaction.atomic():
+        run = echo.start(1)
+        assert run.status == Status.ENQUEUED
+    assert run.result(timeout=10) == 1
+    with transaction.atomic():
+        echo.using(id="gone").start(1)
+        transaction.set_rollback(True)
+    assert not WorkflowStatus.objects.filter(pk="gone").exists()
+
+
+def test_the_process_is_registered_while_something_runs_and_not_longer(declare):
+    held, go = threading.Event(), threading.Event()
+
+    @step
+    def hold():
+        held.set()
+        go.wait(10)
+
+    @declare
+    def holds():
+        hold()
+
+    run = holds.start()
+    assert held.wait(10)
+    executor = Executor.objects.get()
+    assert (executor.pid, run.record.executor_id) == (os.getpid(), executor.id)
+    go.set()
+    run.result(timeout=10)
+    for process in local._processes:
+        process._threads.shutdown()
+    assert not Executor.objects.exists()
+
+
+def test_a_started_run_that_waits_long_leaves_the_process(declare):
+    @declare
+    def sleeps():
+        sleep(3600)
+
+    run = sleeps.start()
+    for process in local._processes:
+        process._threads.shutdown()
+    assert (run.status, run.record.executor_id) == (Status.WAITING, None)
+
+
+@pytest.mark.parametrize("limits", [{"concurrency": 1}, {"worker_concurrency": 2}])
+def test_a_start_does_not_pass_by_limits(limits):
+    Queue.objects.create(name="tight", **limits)
+    Limit.objects.create(key="limited", max_running=1)
+    for options in ({"queue": "tight"}, {"queue": "not there"}, {"limit_key": "limited"}, {"delay": 1}):
+        with pytest.raises(InvalidOption):
+            echo.using(**options).start(1)
+    assert not WorkflowStatus.objects.exists()
+
+
+def test_a_body_starts_nothing_beside_its_history(declare):
+    @declare
+    def wrong():
+        echo.start(1)
+
+    with pytest.raises(InsideWorkflow):
+        wrong.start().result(timeout=10)
