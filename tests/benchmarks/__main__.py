@@ -1,4 +1,4 @@
-"""python -m tests.benchmarks claim|load|pinned [--quick] [--json FILE] [--postgres embedded|system]"""
+"""python -m tests.benchmarks claim|load|pinned|sleepers|workflows [--quick] [--json FILE] [--postgres embedded|system]"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = ("claim", "load", "pinned")
+BENCHMARKS = ("claim", "load", "pinned", "sleepers", "workflows")
 ROOT = Path(__file__).resolve().parents[2]
 
 

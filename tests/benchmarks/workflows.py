@@ -1,0 +1,75 @@
+"""Workflows of five steps through whole worker processes of 100 slots, and one workflow of many steps alone.
+
+Time runs from the first start to the last end, by the database's clock: start-up of the processes is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import connection
+
+from django_durable.core.states import Status
+from django_durable.models import Queue, StepOutput, WorkflowStatus
+from tests.benchmarks.bodies import STEPS, steps
+from tests.benchmarks.crew import until, workers
+from tests.benchmarks.report import Report
+
+RUNS = 5_000
+ALONE = 2_000
+SLOTS = 100
+
+
+def run(quick: bool, only: Sequence[str]) -> Report:
+    report = Report("workflows")
+    for processes in (1, 2):
+        if not only or str(processes) in only:
+            _many(report, RUNS // (5 if quick else 1), processes)
+    if not only or "alone" in only:
+        _alone(report, ALONE // (5 if quick else 1))
+    return report
+
+
+def _many(report: Report, runs: int, processes: int) -> None:
+    _empty()
+    with workers(processes, f"--slots={SLOTS}"):
+        until(lambda: _executors() == processes, 60)
+        steps.enqueue_many([((STEPS,), {})] * runs)
+        until(lambda: _left() == 0, 300)
+    seconds = _seconds("min(created_at)", "max(completed_at)")
+    named = {"runs": runs, "steps": STEPS, "processes": processes, "slots": SLOTS}
+    report.add("workflows_per_s", runs / seconds, "workflows/s", **named)
+    report.add("steps_per_s", runs * STEPS / seconds, "steps/s", **named)
+
+
+def _alone(report: Report, count: int) -> None:
+    _empty()
+    with workers(1, "--slots=1"):
+        until(lambda: _executors() == 1, 60)
+        steps.enqueue(count)
+        until(lambda: _left() == 0, 300)
+    seconds = _seconds("min(started_at)", "max(completed_at)")
+    report.add("steps_per_s", count / seconds, "steps/s", runs=1, steps=count, processes=1, slots=1)
+
+
+def _empty() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE durable_workflow_status, durable_step_output, durable_executor")
+    Queue.objects.get_or_create(name="default")
+
+
+def _executors() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM durable_executor")
+        return int(cursor.fetchone()[0])
+
+
+def _left() -> int:
+    return WorkflowStatus.objects.exclude(status__in=[Status.SUCCESS, Status.ERROR]).count()
+
+
+def _seconds(first: str, last: str) -> float:
+    assert StepOutput.objects.exists()
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT extract(epoch FROM {last} - {first}) FROM durable_workflow_status")
+        return float(cursor.fetchone()[0])
