@@ -14,7 +14,7 @@ from django_durable.models import Limit, Queue
 from tests.benchmarks.data_sets import LOAD_READY, ORDERS, QUEUE
 from tests.benchmarks.report import Report
 from tests.benchmarks.server import DBNAME
-from tests.claimers import Crew, most_at_once, prepare_record, read_record
+from tests.stress.claimers import Crew, most_at_once, prepare_record, read_record
 
 CLAIMERS = 10
 SLOTS = 20

@@ -1,4 +1,4 @@
-"""Ten claimers, two queues that meet the same keys in opposite orders, limits edited meanwhile: none is passed.
+"""Ten claimers, two queues that meet their keys in opposite orders, limits edited: none is passed.
 
 A longer run: CLAIM_SECONDS=300 python -m pytest tests/stress/test_claim_limits.py --timeout 900
 """
@@ -17,9 +17,9 @@ import pytest
 from django.db import connection, transaction
 
 from django_durable.models import Limit
-from tests.claimers import Crew, Ran, most_at_once, most_starts, prepare_record, read_record
 from tests.factories import QueueFactory
 from tests.queue_world import Row, load_rows
+from tests.stress.claimers import Crew, Ran, most_at_once, most_starts, prepare_record, read_record
 
 SECONDS = float(os.environ.get("CLAIM_SECONDS", "8"))
 CLAIMERS = 10

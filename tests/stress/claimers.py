@@ -1,6 +1,8 @@
 """Claimers in processes of their own that end at once what they claimed, and a record of what ran when.
 
-python -m tests.claimers '{"queues": ["one"], "slots": 20, "seconds": 20}'      one of them; it waits for a line
+    python -m tests.stress.claimers '{"queues": ["one"], "slots": 20, "seconds": 20}'
+
+is one of them; it says "ready" and waits for a line.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Crew:
         self.processes = []
         for queues in lines:
             task = json.dumps({"queues": list(queues), "slots": slots, "seconds": seconds})
-            command = [sys.executable, "-m", "tests.claimers", task]
+            command = [sys.executable, "-m", "tests.stress.claimers", task]
             self.processes.append(
                 subprocess.Popen(
                     command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -167,7 +169,8 @@ SELECT limit_key, started_at, clock_timestamp() FROM durable_workflow_status WHE
 PUT_IN_LINE = """
 UPDATE durable_workflow_status AS w
 SET status = 'ENQUEUED', seq = p.place, line = p.place, group_line = p.place,
-    enqueued_xid = pg_current_xact_id(), arrival = nextval('durable_arrival_seq'), claim_seq = NULL, claim_token = NULL, executor_id = NULL
+    enqueued_xid = pg_current_xact_id(), arrival = nextval('durable_arrival_seq'),
+    claim_seq = NULL, claim_token = NULL, executor_id = NULL
 FROM (
     SELECT id, nextval('durable_line_seq') AS place FROM durable_workflow_status
     WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
