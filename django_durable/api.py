@@ -1,6 +1,6 @@
 """What code calls from anywhere: inside workflows, in views, in shells.
 
-Each durable call has a twin for async code with the prefix `a`; inside an async body only the twins are allowed.
+Each durable call has a twin for async code with the prefix `a`; an async body may use only the twins.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def set_event(key: str, value: Any) -> None:
 def get_event(workflow_id: str, key: str, timeout: timedelta | float | None = None) -> Any:
     """What a run published under the key, or None.
 
-    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere it waits only if given one.
+    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one.
     """
     from django_durable.engine import events
 
@@ -89,7 +89,7 @@ def close_stream(key: str) -> None:
 
 
 def read_stream(workflow_id: str, key: str, position: int = 0) -> Iterator[Any]:
-    """The values of a stream as they come, until it is closed or its run has ended; raises WorkflowNotFound."""
+    """The values of a stream as they come, until it is closed or its run ends; raises WorkflowNotFound."""
     from django_durable.engine import streams
 
     return streams.read_stream(workflow_id, key, position)
@@ -103,7 +103,7 @@ def aread_stream(workflow_id: str, key: str, position: int = 0) -> AsyncIterator
 
 
 def gather(*runs: Handle, return_exceptions: bool = False) -> list[Any]:
-    """The results of all, in the order given; the first error in that order is raised, unless told otherwise."""
+    """The results of all, in the order given; the first error in it is raised, unless told otherwise."""
     from django_durable.engine import gathering
 
     return perform("gather()", lambda: gathering.gather(runs, return_exceptions=return_exceptions))

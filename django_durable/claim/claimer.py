@@ -60,7 +60,7 @@ class Claimer:
         return claims
 
     def queues_with_work(self, queues: Sequence[str]) -> list[str]:
-        """Those of the queues that have a row this process may start; notes in how long the next one wakes."""
+        """Those of the queues that have a row this process may start; notes when the next one wakes."""
         woken = self._look_for_woken(queues)
         in_line = self._queues_with_a_line(queues)
         return [queue for queue in queues if queue in woken or queue in in_line]
@@ -100,8 +100,10 @@ class Claimer:
         return claims
 
     def _remembered(self, queue: str) -> PositionedReader | None:
-        limits = self._limits.get(queue)
-        if limits is None or not self.cursors.engages(queue):
+        if not self.cursors.engages(queue):
+            return None
+        limits = self._limits.get(queue) or self._read(queue)
+        if limits is None:
             return None
         positions = self.cursors.positions(queue, limits)
         if positions is None:

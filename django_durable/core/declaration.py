@@ -15,6 +15,7 @@ from django_durable.core.retries import RetryPolicy
 from django_durable.exceptions import InvalidOption
 
 _signature = lru_cache(maxsize=1024)(inspect.signature)
+_is_async = lru_cache(maxsize=1024)(inspect.iscoroutinefunction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class StepDeclaration:
 
     @property
     def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
+        return _is_async(self.function)
 
     @property
     def wants_idempotency_key(self) -> bool:
@@ -69,7 +70,7 @@ class WorkflowDeclaration:
 
     @property
     def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
+        return _is_async(self.function)
 
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise TypeError now, in the caller, rather than in a worker later."""

@@ -1,8 +1,8 @@
 """Run a durable call to its end: blocking, or as a coroutine of an async body. Each is written once.
 
 A durable call is a generator that does its reading and writing between its yields, and yields what it has to
-wait for: `Pause` (seconds, here), `Wait` (long: the run may leave the worker), or an awaitable of (value, error).
-It must look again after every yield. What it returns is the call's value, or `Raised`.
+wait for: `Pause` (seconds, here), `Wait` (long: the run may leave the worker), or an awaitable of a pair of
+value and error. It must look again after every yield. What it returns is the call's value, or `Raised`.
 """
 
 from __future__ import annotations

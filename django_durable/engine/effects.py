@@ -76,7 +76,7 @@ def own(fence: Fence, using: str) -> None:
 
 
 def fenced(do: Callable[[int], Any]) -> Any:
-    """Do it in a transaction of the surrounding run's, from inside one of its steps: guarded, not recorded."""
+    """Do it from inside a step of the surrounding run, in one transaction: guarded, not recorded."""
     context = surrounding()
     assert context is not None
     with read_committed(context.using), transaction.atomic(using=context.using):

@@ -32,7 +32,7 @@ def set_event(key: str, value: Any) -> Operation:
 
 
 def get_event(workflow_id: str, key: str, timeout: timedelta | float | None) -> Operation:
-    """The value as it is now, or once it is there; None after the timeout, which is 0 if not given outside."""
+    """The value as it is now, or once it is there; None after the timeout, which is 0 outside of bodies."""
     check_identifier("workflow id", workflow_id)
     check_identifier("event key", key)
     seconds = None if timeout is None else seconds_of("the timeout of get_event()", timeout)

@@ -1,8 +1,8 @@
 """Runs that start at once in the process that asks for them, durable like all others.
 
 They are in line like any run, and this process claims them by id as soon as they are committed; a worker
-that comes first is as welcome. While any runs, a thread keeps the lease of the process; if the process dies, a
-worker takes them over. A run that leaves to wait goes on in a worker.
+that comes first is as welcome. While any runs, a thread keeps the lease of the process; if the process dies,
+a worker takes them over. A run that leaves to wait goes on in a worker.
 """
 
 from __future__ import annotations

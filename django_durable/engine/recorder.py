@@ -106,7 +106,7 @@ def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[tup
 
 
 def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
-    """Write outcomes: final ones in one statement, sleeps in one, deferrals one by one; returns the fences that held."""
+    """Write outcomes: final ones and sleeps in a statement each, deferrals one by one; returns what held."""
     settled: list[Ending] = []
     asleep: list[tuple[Fence, Wait]] = []
     held: set[Fence] = set()

@@ -117,7 +117,7 @@ class Runner:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Outcome | None:
-        """None: the body shall run again at once, since the database was away or what it waits for is there."""
+        """None: the body runs again at once, since the database was away or what it waits for is there."""
         try:
             value = call_body(context, declaration, args, kwargs)
             what = f"the result of workflow {context.run.name!r}"

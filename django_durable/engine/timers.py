@@ -1,4 +1,4 @@
-"""Instants that bodies wait for, by the database's clock and recorded before the wait: a restart keeps them."""
+"""Instants that bodies wait for, by the database's clock, recorded before the wait: a restart keeps them."""
 
 from __future__ import annotations
 

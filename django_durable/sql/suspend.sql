@@ -2,8 +2,12 @@
 --   rides on   durable_workflow_status_pkey, durable_queue_pkey
 --   locks      FOR NO KEY UPDATE in id order
 --   returns    id, token of each that waits now; one that is missing was superseded
-WITH owned AS MATERIALIZED (
-    SELECT w.id
+WITH asleep AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(ids)s::text[], %(tokens)s::uuid[], %(wakes)s::timestamptz[], %(topics)s::text[], %(rechecks)s::float8[]
+    ) AS asleep (id, token, wake_at, topic, recheck)
+), owned AS MATERIALIZED (
+    SELECT w.id, w.claim_token
     FROM durable_workflow_status AS w
     WHERE w.id = ANY(%(ids)s::text[])
     ORDER BY w.id
@@ -17,8 +21,7 @@ SET status = 'WAITING', wake_at = least(asleep.wake_at, clock_timestamp() + asle
         THEN w.claim_seq
     END,
     updated_at = clock_timestamp(), {{give_up_claim}}
-FROM unnest(%(ids)s::text[], %(tokens)s::uuid[], %(wakes)s::timestamptz[], %(topics)s::text[], %(rechecks)s::float8[])
-    AS asleep (id, token, wake_at, topic, recheck)
-JOIN owned USING (id)
+FROM asleep
+JOIN owned ON owned.id = asleep.id AND owned.claim_token = asleep.token
 WHERE w.id = asleep.id AND w.claim_token = asleep.token
 RETURNING w.id, asleep.token

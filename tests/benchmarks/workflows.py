@@ -1,6 +1,6 @@
 """Workflows of five steps through whole worker processes of 100 slots, and one workflow of many steps alone.
 
-Time runs from the first start to the last end, by the database's clock: start-up of the processes is left out.
+Time runs from the first start to the last end, by the database's clock, without the start-up of processes.
 """
 
 from __future__ import annotations
