@@ -14,8 +14,10 @@ from django_durable.core.excerpt import excerpt, legible
 from django_durable.core.failures import Failure
 
 LONGEST = 20_000  # characters of a payload on a page
+LONGEST_INDENTED = 60_000
 LONGEST_RECORD = 1_000_000  # characters of an error's record that are read
 LONGEST_TRACEBACK = 70_000
+INDENTED = json.JSONEncoder(indent=2, ensure_ascii=False)
 HIDDEN = "Hidden: your account may not see payloads."
 
 
@@ -45,11 +47,7 @@ class Payload(NamedTuple):
         if not self.is_whole:
             shown = self.beginning[:LONGEST]
             return f"{legible(shown)}\n… {self.size - len(shown)} more characters"
-        try:
-            value = json.loads(self.beginning)
-            return legible(json.dumps(value, indent=2, ensure_ascii=False))
-        except (ValueError, RecursionError):
-            return legible(self.beginning)
+        return legible(_indented(self.beginning) or self.beginning)
 
     @property
     def failure(self) -> Failure:
@@ -62,3 +60,18 @@ class Payload(NamedTuple):
             legible(excerpt(message, LONGEST)),
             legible(excerpt(traceback, LONGEST_TRACEBACK)),
         )
+
+
+def _indented(text: str) -> str | None:
+    """None for what is no JSON, and for what would grow too long, as deep nesting does by its margins."""
+    parts: list[str] = []
+    room = LONGEST_INDENTED
+    try:
+        for part in INDENTED.iterencode(json.loads(text)):
+            parts.append(part)
+            room -= len(part)
+            if room < 0:
+                return None
+    except (ValueError, RecursionError):
+        return None
+    return "".join(parts)

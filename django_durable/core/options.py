@@ -15,6 +15,7 @@ from django_durable.core.identifiers import check_identifier, check_priority
 from django_durable.exceptions import InvalidOption
 
 LONGEST = timedelta(days=36_525)  # a century
+MOST_LEVELS = 100  # of attributes within attributes
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON escapes it, and not an escaped backslash before it
 # Whatever zone a session has, an instant between these can be read back, and LONGEST added to it.
 EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9899, 12, 31, tzinfo=UTC)
@@ -124,8 +125,9 @@ def _instant(name: str, value: datetime | None) -> datetime | None:
 
 
 def _check_attributes(attributes: object) -> None:
-    if not isinstance(attributes, Mapping) or not all(isinstance(key, str) for key in attributes):
-        raise InvalidOption(f"attributes must be a dict with text keys; they are {quoted(attributes)}")
+    if not isinstance(attributes, Mapping):
+        raise InvalidOption(f"attributes must be a dict; they are {quoted(attributes)}")
+    _check_attribute(attributes)
     try:
         text = json.dumps(dict(attributes), allow_nan=False, ensure_ascii=False)
         text.encode("utf-8")
@@ -133,3 +135,15 @@ def _check_attributes(attributes: object) -> None:
         raise InvalidOption(f"attributes must be plain JSON values: {error}") from None
     if NUL.search(text):
         raise InvalidOption("attributes hold a NUL character, which PostgreSQL cannot store in JSON")
+
+
+def _check_attribute(value: object, levels: int = MOST_LEVELS) -> None:
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise InvalidOption(f"attributes must have text keys only; one holds {quoted(list(value))}")
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        if levels == 0:
+            raise InvalidOption(f"attributes must not be nested deeper than {MOST_LEVELS} levels")
+        for part in value:
+            _check_attribute(part, levels - 1)

@@ -102,6 +102,11 @@ class Silent:
         raise RuntimeError("no text")
 
 
+looped: list[Any] = []
+looped.append(looped)
+deep: list[Any] = []
+for _ in range(5000):
+    deep = [deep]
 LENGTHS: list[Any] = [-1, math.nan, math.inf, -math.inf, True, "60", [], Decimal(1), Silent()]
 LENGTHS += [timedelta.max, timedelta(-1), 10**400, 10**5000]
 INSTANTS: list[Any] = [
@@ -133,6 +138,8 @@ NONSENSE: dict[str, list[Any]] = {
         "a",
         Silent(),
         {1: "a"},
+        {"a": [{1: "a", "1": "b"}]},
+        {"a": looped},
         {"a": object()},
         {"a": math.nan},
         {"a": "\x00"},
@@ -180,13 +187,6 @@ def test_many_runs_cannot_share_what_is_unique():
         with pytest.raises(InvalidOption, match=option):
             echo.using(**{option: "a"}).enqueue_many([((), {})])
     assert not WorkflowStatus.objects.exists()
-
-
-looped: list[Any] = []
-looped.append(looped)
-deep: list[Any] = []
-for _ in range(5000):
-    deep = [deep]
 
 
 @pytest.mark.parametrize(
