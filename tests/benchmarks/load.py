@@ -1,7 +1,7 @@
 """Ten claimers of 20 for 20 seconds on 20 000 rows of 20 limited keys; what is claimed ends at once.
 
-What ended goes back in line behind all others, so the line never gets shorter. `over_limit` counts the starts at
-which more ran of a key than its limit, by the database's clock.
+What ended goes back in line behind all others, so the line never gets shorter. `over_limit` counts the starts
+at which more ran of a key than its limit, by the database's clock.
 """
 
 from __future__ import annotations
