@@ -18,6 +18,7 @@ from django_durable.core.identifiers import check_priority
 from django_durable.core.options import Options
 from django_durable.engine import listing, transitions
 from django_durable.engine import replay as replaying
+from django_durable.engine.context import refuse_inside
 from django_durable.engine.drive import twin
 from django_durable.engine.handle import Handle
 from django_durable.engine.listing import Counts, Filters
@@ -103,11 +104,13 @@ def set_attributes(ids: Iterable[str], attributes: Mapping[str, Any]) -> list[st
 
 def list_workflows(filters: Filters | None = None, **given: Any) -> list[WorkflowStatus]:
     """Runs that fit every filter, the newest first; payloads are read when they are asked for."""
+    refuse_inside("control.list_workflows()")
     return listing.find(filters or Filters(**given), database.alias())
 
 
 def counts(filters: Filters | None = None, *, by: Iterable[str] = ("status",), **given: Any) -> Counts:
     """How many runs fit, by the columns named."""
+    refuse_inside("control.counts()")
     return listing.count(filters or Filters(**given), tuple(by), database.alias())
 
 

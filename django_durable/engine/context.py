@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
-from django_durable.exceptions import DeadlinePassed, OutsideWorkflow, UnexpectedStep
+from django_durable.exceptions import DeadlinePassed, InsideWorkflow, OutsideWorkflow, UnexpectedStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,6 +153,12 @@ def required(call: str) -> WorkflowContext:
     if context is None:
         raise OutsideWorkflow(call)
     return context
+
+
+def refuse_inside(call: str) -> None:
+    """Raise InsideWorkflow where a body calls what a replay could not answer alike."""
+    if current() is not None:
+        raise InsideWorkflow(call)
 
 
 def step_context() -> StepContext:

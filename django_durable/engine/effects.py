@@ -16,7 +16,7 @@ from django_durable.core.fence import Fence
 from django_durable.engine import payloads
 from django_durable.engine.context import Recorded, WorkflowContext, step_number, surrounding
 from django_durable.engine.drive import Operation, Raised, at_once
-from django_durable.engine.outages import await_database, is_conflict, is_outage
+from django_durable.engine.outages import await_database, is_conflict, is_outage, through_outages
 from django_durable.engine.recorder import Checkpoint, write_checkpoints
 from django_durable.engine.steps import replay
 from django_durable.engine.transactions import refuse_open_transaction
@@ -95,6 +95,15 @@ def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
     output = payloads.encode(value, f"the result of {name}", run.serialization)
     context.recorder.checkpoint(Checkpoint(run.id, run.token, number, name, output, None, run.serialization))
     return value
+
+
+def observe(context: WorkflowContext, name: str, read: Callable[[], Any]) -> Operation:
+    """A recorded look at something that may change. Takes one number."""
+    number = context.take_number()
+    recorded = context.find(number, name)
+    if recorded is not None:
+        return at_once(lambda: replay(recorded))
+    return at_once(lambda: keep(context, number, name, through_outages(read, context.using)))
 
 
 def _record(context: WorkflowContext, number: int, name: str, done: Done) -> None:

@@ -11,6 +11,7 @@ from django_durable.engine import payloads
 from django_durable.engine.context import WorkflowContext, current, required, surrounding
 from django_durable.engine.drive import Operation, Pause, at_once
 from django_durable.engine.effects import Done, effect, fenced, keep
+from django_durable.engine.outages import through_outages
 from django_durable.engine.steps import replay
 from django_durable.engine.timers import seconds_of, timer
 from django_durable.engine.waiting import NOTHING, begin, growing_pauses, look_until
@@ -51,11 +52,15 @@ def _get(
     recorded = context.find(number, GET_EVENT)
     if recorded is not None:
         return replay(recorded)
-    found = _read(*event, context.using)
+
+    def look() -> Any:
+        return through_outages(lambda: _read(*event, context.using), context.using)
+
+    found = look()
     if found is NOTHING:
         until = None if seconds is None else timer(context, timer_number, GET_EVENT_TIMER, seconds)
         wait = Wait(events=(event,))
-        found = yield from look_until(context, lambda: _read(*event, context.using), wait, until)
+        found = yield from look_until(context, look, wait, until)
     return keep(context, number, GET_EVENT, None if found is NOTHING else found)
 
 

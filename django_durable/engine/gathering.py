@@ -86,7 +86,8 @@ def _wait_first(context: WorkflowContext, number: int, ids: Sequence[str]) -> Op
             raise context.broken_by
         return winner
     own = WorkflowStatus.objects.using(context.using).filter(pk__in=ids, parent=context.run.id)
-    wait = Wait(runs=tuple(ids), children_only=own.count() == len(ids))
+    are_children = through_outages(own.count, context.using) == len(ids)
+    wait = Wait(runs=tuple(ids), children_only=are_children)
     found = yield from look_until(context, lambda: _first(ids, context.using), wait, None)
     return keep(context, number, WAIT_FIRST, found)
 

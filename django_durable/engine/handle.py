@@ -13,7 +13,8 @@ from django.db import connections
 from django_durable.core.states import FINAL, Status
 from django_durable.engine import results, transitions
 from django_durable.engine.context import current
-from django_durable.engine.drive import perform, twin
+from django_durable.engine.drive import Operation, at_once, perform, twin
+from django_durable.engine.effects import observe
 from django_durable.exceptions import InsideTransaction, ResultTimeout, WorkflowNotFound
 from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus
@@ -21,6 +22,7 @@ from django_durable.models.workflow import WorkflowStatus
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+STATUS = "durable.status"
 SHORTEST_POLL = 0.01
 LONGEST_POLL = 0.5
 
@@ -55,7 +57,11 @@ class Handle:
 
     @property
     def status(self) -> Status:
-        return Status(self._columns("status")[0])
+        """Its status now; inside a body a recorded step."""
+        return Status(self._observe())
+
+    async def astatus(self) -> Status:
+        return Status(await twin(self._observe)())
 
     def result(self, timeout: float | timedelta | None = None) -> Any:
         """Wait for the outcome: the body's return value, or its error raised.
@@ -71,7 +77,7 @@ class Handle:
     def _poll(self, seconds: float | None) -> Any:
         give_up = None if seconds is None else time.monotonic() + seconds
         pause = SHORTEST_POLL
-        while self.status not in FINAL:
+        while self._columns("status")[0] not in FINAL:
             if connections[self.using].in_atomic_block:
                 raise InsideTransaction("result() of an unfinished workflow")
             if give_up is not None and time.monotonic() + pause > give_up:
@@ -132,6 +138,15 @@ class Handle:
 
     def _do(self, verb: str, act: Callable[[list[str]], list[str]]) -> Any:
         return transitions.managed(verb, lambda: act([self.id]))
+
+    def _observe(self) -> Any:
+        return perform("status", self._observation)
+
+    def _observation(self) -> Operation:
+        context = current()
+        if context is None:
+            return at_once(lambda: self._columns("status")[0])
+        return observe(context, STATUS, lambda: self._columns("status")[0])
 
     def _result_in_a_thread(self, timeout: float | timedelta | None) -> Any:
         try:

@@ -11,6 +11,7 @@ from django_durable.engine import payloads
 from django_durable.engine.attempts import Attempts
 from django_durable.engine.context import WorkflowContext
 from django_durable.engine.drive import Operation, Pause
+from django_durable.engine.outages import through_outages
 from django_durable.engine.timers import now, seconds_left
 from django_durable.exceptions import Superseded
 from django_durable.models import database
@@ -53,5 +54,5 @@ def _remember(context: WorkflowContext, attempts: Attempts, until: float) -> Non
         "attempts": len(errors),
         "output": json.dumps({"until": until, "errors": errors}),
     }
-    if not database.fetch("record_attempts", params, context.using):
+    if not through_outages(lambda: database.fetch("record_attempts", params, context.using), context.using):
         raise Superseded(context.fence)

@@ -7,13 +7,15 @@ from datetime import datetime, timedelta
 
 from django_durable.core.options import duration
 from django_durable.engine.context import WorkflowContext
+from django_durable.engine.outages import through_outages
 from django_durable.engine.recorder import Checkpoint
 from django_durable.models import database
 
 
 def now(context: WorkflowContext) -> float:
     """The database's clock as seconds of the epoch."""
-    instant: datetime = database.fetch("clock", {}, context.using)[0][0]
+    rows = through_outages(lambda: database.fetch("clock", {}, context.using), context.using)
+    instant: datetime = rows[0][0]
     return instant.timestamp()
 
 

@@ -10,10 +10,15 @@ WITH deferred AS (
         {{give_up_claim}}
     WHERE w.id = %(id)s AND w.claim_token = %(token)s
     RETURNING w.id
+), last AS MATERIALIZED (
+    SELECT DISTINCT ON (t.workflow_id) t.workflow_id, t.step, t.error
+    FROM deferred
+    JOIN durable_step_output AS t ON t.workflow_id = deferred.id
+    WHERE %(failures)s > 0 AND t.name NOT LIKE 'durable.%%.timer'
+    ORDER BY t.workflow_id, t.step DESC
 ), dropped AS (
     DELETE FROM durable_step_output AS s
-    USING deferred
-    WHERE %(failures)s > 0 AND s.workflow_id = deferred.id AND s.error IS NOT NULL
-        AND s.step = (SELECT max(last.step) FROM durable_step_output AS last WHERE last.workflow_id = deferred.id)
+    USING last
+    WHERE s.workflow_id = last.workflow_id AND last.error IS NOT NULL AND abs(s.step) >= last.step
 )
 SELECT deferred.id FROM deferred

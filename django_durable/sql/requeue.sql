@@ -19,10 +19,15 @@ WITH chosen AS MATERIALIZED (
     FROM place
     WHERE w.id = place.id AND w.status = ANY(%(sources)s::text[])
     RETURNING w.id
+), last AS MATERIALIZED (
+    SELECT DISTINCT ON (t.workflow_id) t.workflow_id, t.step, t.error
+    FROM requeued
+    JOIN durable_step_output AS t ON t.workflow_id = requeued.id
+    WHERE %(drops_failure)s AND t.name NOT LIKE 'durable.%%.timer'
+    ORDER BY t.workflow_id, t.step DESC
 ), dropped AS (
     DELETE FROM durable_step_output AS s
-    USING requeued
-    WHERE %(drops_failure)s AND s.workflow_id = requeued.id AND s.error IS NOT NULL
-        AND s.step = (SELECT max(last.step) FROM durable_step_output AS last WHERE last.workflow_id = requeued.id)
+    USING last
+    WHERE s.workflow_id = last.workflow_id AND last.error IS NOT NULL AND abs(s.step) >= last.step
 )
 SELECT requeued.id FROM requeued

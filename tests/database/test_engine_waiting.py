@@ -9,11 +9,22 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from django_durable import get_event, recv, send, set_event, sleep, step, workflow, workflow_id
+from django_durable import (
+    control,
+    get_event,
+    recv,
+    retrieve,
+    send,
+    set_event,
+    sleep,
+    step,
+    workflow,
+    workflow_id,
+)
 from django_durable.core.states import Status
-from django_durable.exceptions import OutsideWorkflow, WorkflowNotFound
+from django_durable.exceptions import InsideWorkflow, OutsideWorkflow, WorkflowNotFound
 from django_durable.maintenance.waker import Waker
-from django_durable.models import Message, Queue, StepOutput, WorkflowStatus
+from django_durable.models import Message, Queue, StepOutput, WorkflowStatus, database
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -309,5 +320,73 @@ def test_a_wait_swallowed_by_the_body_still_ends_the_execution(drain):
         return "went on"
 
     run = swallows.enqueue()
+    drain()
+    assert run.status == Status.WAITING
+
+
+def test_a_message_taken_again_after_a_lost_answer_is_the_same_one(drain):
+    @workflow(name="receives")
+    def receives():
+        return recv("a")
+
+    run = receives.enqueue()
+    send(run.id, "first", "a")
+    send(run.id, "second", "a")
+    (claimed,) = drain.claim()
+    params = {"id": run.id, "token": claimed.token, "topic": "a", "step": 1, "name": "durable.recv"}
+    answers = [database.fetch("take_message", params, "default") for _ in range(2)]
+    assert answers[0] == answers[1] == [(True, '"first"', "json")]
+    assert Message.objects.filter(consumed_step=None).count() == 1
+
+
+def test_a_status_read_in_a_body_is_recorded(drain):
+    @workflow(name="watched")
+    def watched():
+        recv()
+
+    @workflow(name="watches")
+    def watches(target):
+        before = retrieve(target).status
+        recv("go on")
+        return before
+
+    target = watched.enqueue()
+    drain()
+    run = watches.enqueue(target.id)
+    drain()
+    target.cancel()
+    send(run.id, None, "go on")
+    drain()
+    assert run.result() == Status.WAITING
+
+
+def test_a_listing_in_a_body_is_refused(drain):
+    @workflow(name="lists")
+    def lists():
+        control.counts()
+
+    run = lists.enqueue()
+    drain()
+    with pytest.raises(InsideWorkflow):
+        run.result()
+
+
+def test_a_retry_of_the_whole_begins_a_failed_wait_anew(drain, woken):
+    @workflow(name="child")
+    def child():
+        recv()
+
+    @workflow(name="parent", max_attempts=2, backoff=lambda *_: 0)
+    def parent():
+        return child.enqueue().result(timeout=HOUR - timedelta(minutes=1))
+
+    run = parent.enqueue()
+    drain()
+    StepOutput.objects.filter(name="durable.result.timer").update(output="1")
+    WorkflowStatus.objects.filter(pk=run.id).update(wake_at=F("created_at"))
+    drain()
+    assert (run.status, run.record.attempt) == (Status.DELAYED, 1)
+    assert list(StepOutput.objects.filter(workflow_id=run.id).values_list("step", flat=True)) == [1]
+    drain.hasten()
     drain()
     assert run.status == Status.WAITING
