@@ -5,15 +5,18 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone, translation
 
-from django_durable import deprecate_patch, patch, recv, send, step, workflow
+from django_durable import control, deprecate_patch, patch, recv, send, step, workflow
+from django_durable.claim.claimer import Claimer
+from django_durable.claim.identity import Identity
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
 from django_durable.exceptions import Deduplicated, InvalidOption
-from django_durable.models import StepOutput, WorkflowStatus
+from django_durable.models import AppVersion, StepOutput, WorkflowStatus
 
 pytestmark = pytest.mark.django_db
 
@@ -209,3 +212,25 @@ def test_a_hook_of_the_project_takes_its_own_context_along(drain, settings):
     drain()
     assert run.result() == ("acme", "acme")
     assert asks.enqueue().record.headers == {}
+
+
+def test_a_version_that_is_made_the_latest_gets_the_unversioned_runs(settings):
+    now = timezone.now()
+    for name, age in (("old", 2), ("new", 1)):
+        promoted = now - timedelta(hours=age)
+        AppVersion.objects.create(name=name, registered_at=promoted, promoted_at=promoted)
+    settings.DURABLE = {"APP_VERSION": "old"}
+    assert not Identity.of(uuid4(), "default").is_newest
+    control.set_latest_version("old")
+    assert Identity.of(uuid4(), "default").is_newest
+    with pytest.raises(AppVersion.DoesNotExist):
+        control.set_latest_version("never deployed")
+
+
+def test_a_worker_takes_runs_of_its_own_version_only(drain, settings, imports):
+    settings.DURABLE = {"APP_VERSION": "one"}
+    run = imports.enqueue("a")
+    settings.DURABLE = {"APP_VERSION": "two"}
+    assert Claimer(uuid4(), "default").claim("default", 5).runs == []
+    copy = run.fork(app_version="two")
+    assert [claimed.id for claimed in Claimer(uuid4(), "default").claim("default", 5).runs] == [copy.id]

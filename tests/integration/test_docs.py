@@ -32,3 +32,21 @@ def test_the_blocks_of_a_page_run(page):
     for block in blocks:
         line = text.count("\n", 0, block.start()) + 1
         exec(compile("\n" * line + block[1], str(DOCS / page), "exec"), namespace)
+
+
+def test_every_test_that_the_checklist_names_is_there():
+    text = (DOCS / "checklist.md").read_text()
+    named = re.findall(r"`(tests/[^`:]+)(?:::(\w+))?`", text)
+    assert named
+    missing = [
+        place + name
+        for place, name in named
+        if not (path := DOCS.parent / place).exists() or (name and f"def {name}(" not in path.read_text())
+    ]
+    assert missing == []
+
+
+def test_every_line_of_the_checklist_names_a_test_or_says_why_not():
+    rows = re.findall(r"^\|(.+)\|(.+)\|$", (DOCS / "checklist.md").read_text(), re.MULTILINE)
+    told = [answer for _, answer in rows if answer.strip() not in {"shown by", "---"}]
+    assert [answer for answer in told if "`tests/" not in answer and "*" not in answer] == []
