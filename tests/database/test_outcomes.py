@@ -262,6 +262,30 @@ class TestWhatABodyMayAskFor:
         drain()
         assert run.result() == "done"
 
+    def test_a_step_that_failed_before_a_snooze_stays_failed_after_it(self, drain):
+        hits = []
+
+        @step
+        def refuse():
+            hits.append(1)
+            raise ValueError("no")
+
+        @workflow
+        def body():
+            with pytest.raises(ValueError, match="no"):
+                refuse()
+            if len(runs) < 2:
+                runs.append(1)
+                raise Snooze(60)
+
+        runs: list[int] = []
+        run = body.enqueue()
+        for _ in range(3):
+            drain()
+            drain.hasten()
+        assert run.status == Status.SUCCESS
+        assert hits == [1]
+
     @pytest.mark.parametrize("delay", [-1, float("nan"), float("inf"), "soon", 10**10, timedelta.max])
     def test_a_snooze_that_makes_no_sense_is_a_failure_in_plain_words(self, drain, delay):
         @workflow
