@@ -627,7 +627,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="workflowstatus",
             index=models.Index(
-                condition=models.Q(("claim_seq__isnull", False)),
+                condition=models.Q(("claim_seq__isnull", False), ("queue__isnull", False)),
                 fields=["queue", "claim_seq"],
                 include=("partition_key", "limit_key", "group_key", "executor", "status"),
                 name="durable_in_flight",

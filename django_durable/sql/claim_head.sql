@@ -10,7 +10,7 @@ WITH plain AS MATERIALIZED (
             q.concurrency, q.worker_concurrency, q.rate_limit, q.partition_concurrency,
             q.partition_worker_concurrency, q.partition_rate_limit
         ) = 0
-        AND NOT EXISTS (
+        AND (NOT EXISTS (SELECT FROM durable_limit) OR NOT EXISTS (
             SELECT FROM (
                 SELECT w.limit_key
                 FROM durable_workflow_status AS w
@@ -19,7 +19,7 @@ WITH plain AS MATERIALIZED (
                 LIMIT %(slots)s
             ) AS first
             JOIN durable_limit AS l ON l.key = first.limit_key
-        )
+        ))
 ), head AS MATERIALIZED (
     SELECT w.id, w.limit_key
     FROM durable_workflow_status AS w

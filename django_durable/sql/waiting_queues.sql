@@ -1,10 +1,13 @@
 -- Ask for all queues of a process at once which have a row that it may start.
---   rides on   durable_line, one seek a queue
+--   rides on   durable_line, one seek a queue: a plain EXISTS would be planned as a join with the whole line
 --   locks      nothing
 --   returns    names of queues
 SELECT asked.name
 FROM unnest(%(queues)s::text[]) AS asked (name)
-WHERE EXISTS (
-    SELECT FROM durable_workflow_status AS w
+CROSS JOIN LATERAL (
+    SELECT 1
+    FROM durable_workflow_status AS w
     WHERE w.queue = asked.name AND w.line IS NOT NULL AND {{ready}}
-)
+    ORDER BY w.rank, w.line
+    LIMIT 1
+) AS first

@@ -1,0 +1,237 @@
+"""Ask a server of its own how it runs the statements of the package: `python -m tests.plans` prints JSON.
+
+state → statement → the plan, the indexes it reads of big tables, and the buffers it touches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+ROWS = 100_000
+QUEUE = "default"
+STATES = ("fresh statistics", "pinned horizon")
+BIG = ("durable_workflow_status", "durable_step_output", "durable_rate_start")
+ME = UUID(int=1)
+
+
+class Wanted(NamedTuple):
+    """What is asked of a statement: its parameters, and the most buffers it may touch.
+
+    `walks_graves`: it reads from the head, which a graveyard may fill. `sorts`: the few rows an index found.
+    """
+
+    params: dict[str, Any]
+    buffers: int = 100
+    walks_graves: bool = False
+    sorts: bool = False
+
+
+IDS = [f"live{number:08}" for number in range(20)]
+READY = {"version": None, "newest": True}
+MINE = {"queue": QUEUE, "executor": ME, "token": UUID(int=7), **READY}
+OUT = {"keys": ["full"], "partitions": ["p1"], "key_groups": ["k1"]}
+START = {"rank": -(1 << 30), "line": 0}
+FLOORS = {"groups": ["k:k1", "k:k2"], "ranks": [0, 0], "lines": ["floor", "floor"], "limits": [20, 20]}
+TOKENS = {"tokens": [UUID(int=7)] * len(IDS)}
+
+EXPECTED = {
+    "read_window": Wanted({"queue": QUEUE, **READY, **START, "size": 80}, walks_graves=True),
+    "read_past": Wanted(
+        {"queue": QUEUE, **READY, **START, "size": 160, "stretch": 500, **OUT}, walks_graves=True
+    ),
+    "walk_groups": Wanted({"queue": QUEUE, **READY, "after": None, "groups": 128}, 700, walks_graves=True),
+    "read_groups": Wanted({"queue": QUEUE, **READY, **FLOORS, "keys": ["full"]}, 100),
+    "claim_head": Wanted({"slots": 20, **MINE}, 700, walks_graves=True),
+    "mark_claimed": Wanted({"ids": IDS, **MINE}, 900),
+    "lock_planned": Wanted({"ids": IDS, **MINE}, 200),
+    "still_in_line": Wanted({"ids": IDS, **MINE}, 100),
+    "in_flight": Wanted({"queue": QUEUE, "executor": ME}, walks_graves=True, sorts=True),
+    "count_in_flight": Wanted({"queue": QUEUE, "executor": ME}, walks_graves=True),
+    "partitions_in_flight": Wanted(
+        {"queue": QUEUE, "executor": ME, "partitions": ["p1", ""]}, walks_graves=True, sorts=True
+    ),
+    "limit_rooms": Wanted({"keys": ["k1", "k2"]}, 100, walks_graves=True),
+    "count_starts": Wanted({"buckets": ["limit\x1fk1"], "period": timedelta(seconds=60)}, 50),
+    "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, 100, sorts=True),
+    "read_floors": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, 100),
+    "read_tail": Wanted({"xmax": "xmax", "running": ["0"], "most": 1000}, 100, sorts=True),
+    "walk_places": Wanted({"queue": QUEUE, "most": 100}, 700, walks_graves=True),
+    "walk_ranks": Wanted({"queue": QUEUE}, 100, walks_graves=True),
+    "waiting_queues": Wanted({"queues": [QUEUE, "other"], **READY}, 100, walks_graves=True),
+    "settle": Wanted(
+        {
+            "ids": IDS,
+            **TOKENS,
+            "statuses": ["SUCCESS"] * len(IDS),
+            "outputs": ["1"] * len(IDS),
+            "errors": [None] * len(IDS),
+            "wakes_waiters": False,
+        },
+        900,
+        sorts=True,
+    ),
+    "own_run": Wanted({"id": IDS[0], "token": UUID(int=7)}, 20),
+    "next_due": Wanted({}, 50),
+    "time_out": Wanted({"batch": 100, "error": "late"}, 400),
+    "expire": Wanted({"batch": 100, "error": "late"}, 400),
+    "orphaned_executors": Wanted({}, 1000, walks_graves=True),
+}
+
+
+def main() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "example_project"))
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    json.dump({state: explain_all(state) for state in STATES}, sys.stdout)
+
+
+def explain_all(state: str) -> dict[str, dict[str, Any]]:
+    with prepared(state) as places:
+        return {name: explain(name, wanted.params, places) for name, wanted in EXPECTED.items()}
+
+
+@contextmanager
+def prepared(state: str) -> Iterator[dict[str, Any]]:
+    """Load the tables; gives what stands for the places from which a tail or a floor reads."""
+    from django.db import connection
+
+    from tests.benchmarks.pinned import hold_snapshot
+
+    pin = connection.copy()
+    with connection.cursor() as cursor:
+        load(cursor)
+        if state == "pinned horizon":
+            hold_snapshot(pin)
+            cursor.execute(CLAIM_ALL)
+            cursor.execute(SETTLE_ALL)
+            cursor.execute("VACUUM ANALYZE durable_workflow_status")
+        cursor.execute(PLACES)
+        places = dict(zip(("floor", "arrival", "xmax"), cursor.fetchone(), strict=True))
+        cursor.execute(ARRIVE)
+        if state != "pinned horizon":
+            cursor.execute("VACUUM ANALYZE durable_workflow_status")
+    try:
+        yield places
+    finally:
+        pin.close()
+
+
+def load(cursor: Any) -> None:
+    from django_durable.models import Limit, Queue
+    from tests.benchmarks.data_sets import LOAD_READY, LOAD_RUNNING
+
+    cursor.execute("ALTER SYSTEM SET autovacuum = off")
+    cursor.execute("SELECT pg_reload_conf()")
+    cursor.execute(f"TRUNCATE durable_queue, durable_limit, {', '.join(BIG)}")
+    Queue.objects.create(name=QUEUE)
+    Limit.objects.bulk_create([Limit(key=f"k{number}", max_running=5) for number in range(1000)])
+    ready = LOAD_READY.format(n=ROWS, queue=QUEUE, key="'k' || mod(i, 400)", partition="NULL", priority="0")
+    cursor.execute(ready + " ORDER BY hashint4(i)")
+    cursor.execute(LOAD_RUNNING.format(queue=QUEUE, column="limit_key"), [[f"k{n}" for n in range(400)]])
+    cursor.execute(LOAD_OTHERS)
+    cursor.execute(LOAD_STARTS)
+    cursor.execute(LOAD_STEPS)
+    cursor.execute("VACUUM ANALYZE")
+
+
+def explain(name: str, params: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
+    """Run the statement and undo it."""
+    from django.db import connection, transaction
+
+    from django_durable import sql
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) " + sql.load(name), _placed(params, places))
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+        transaction.set_rollback(True)
+    body = plan.split("Planning:")[0]
+    used = re.findall(rf"using (\w+) on (?:{'|'.join(BIG)})\b|Bitmap Index Scan on (\w+)", body)
+    buffers = re.search(r"Buffers: ([^\n]*)", body)
+    return {
+        "plan": plan,
+        "indexes": sorted({one or other for one, other in used}),
+        "buffers": sum(map(int, re.findall(r"(?:hit|read)=(\d+)", buffers[1]))) if buffers else 0,
+    }
+
+
+def _placed(params: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the places for their names."""
+
+    def place(value: Any) -> Any:
+        if isinstance(value, list):
+            return [place(one) for one in value]
+        return places.get(value, value) if isinstance(value, str) else value
+
+    return {name: place(value) for name, value in params.items()}
+
+
+PLACES = """
+SELECT
+    (SELECT last_value FROM durable_line_seq), (SELECT last_value FROM durable_arrival_seq),
+    pg_snapshot_xmax(pg_current_snapshot())::text
+"""
+CLAIM_ALL = """
+UPDATE durable_workflow_status
+SET status = 'PENDING', claim_token = gen_random_uuid(), executor_id = gen_random_uuid(),
+    claim_seq = nextval('durable_claim_seq'), started_at = now(),
+    line = NULL, group_line = NULL, enqueued_xid = NULL, arrival = NULL
+WHERE status = 'ENQUEUED'
+"""
+SETTLE_ALL = """
+UPDATE durable_workflow_status
+SET status = 'SUCCESS', completed_at = now(), claim_seq = NULL, claim_token = NULL, executor_id = NULL
+WHERE status = 'PENDING'
+"""
+ARRIVE = """
+INSERT INTO durable_workflow_status (
+    id, name, status, queue, priority, seq, line, group_line, enqueued_xid, arrival, limit_key,
+    attempt, max_attempts, claims, created_at, updated_at, input, serialization, attributes, headers, awaited
+)
+SELECT
+    'live' || lpad(i::text, 8, '0'), 'benchmark', 'ENQUEUED', 'default', 0, place, place, place,
+    pg_current_xact_id(), nextval('durable_arrival_seq'), 'k' || i,
+    0, 1, 0, now(), now(), '[[], {}]', 'json', '{}', '{}', false
+FROM (SELECT i, nextval('durable_line_seq') AS place FROM generate_series(0, 39) AS i) AS given
+"""
+LOAD_OTHERS = """
+INSERT INTO durable_workflow_status (
+    id, name, status, queue, priority, seq, delay_until, completed_at, wake_at,
+    attempt, max_attempts, claims, created_at, updated_at, input, serialization, attributes, headers, awaited
+)
+SELECT
+    'other' || i, 'benchmark', status, 'default', 0, i,
+    CASE WHEN status = 'DELAYED' THEN now() + interval '1 day' END,
+    CASE WHEN status = 'SUCCESS' THEN now() END,
+    CASE WHEN status = 'WAITING' THEN now() + interval '1 day' END,
+    0, 1, 0, now(), now(), '[[], {}]', 'json', '{}', '{}', false
+FROM (
+    SELECT i, (ARRAY['DELAYED', 'WAITING', 'SUCCESS', 'SUCCESS'])[1 + mod(i, 4)] AS status
+    FROM generate_series(1, 4000) AS i
+) AS given
+"""
+LOAD_STARTS = """
+INSERT INTO durable_rate_start (bucket, started_at)
+SELECT E'limit\\x1fk' || mod(i, 400), now() - i * interval '1 second' FROM generate_series(1, 50000) AS i
+"""
+LOAD_STEPS = """
+INSERT INTO durable_step_output (
+    workflow_id, step, name, output, attempts, started_at, completed_at, serialization
+)
+SELECT 'ended' || i, 1, 'step', 'null', 1, now(), now(), 'json' FROM generate_series(1, 50000) AS i
+"""
+
+if __name__ == "__main__":
+    main()
