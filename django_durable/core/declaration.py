@@ -72,6 +72,10 @@ class WorkflowDeclaration:
     def is_async(self) -> bool:
         return _is_async(self.function)
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(_signature(self.function).parameters)
+
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise TypeError now, in the caller, rather than in a worker later."""
         try:

@@ -53,7 +53,7 @@ def _bounce(debounce: Debounce, name: str, options: Options, call: Call) -> Hand
         "name": name,
         "deduplication_id": debounce.key,
         "period": debounce.period,
-        "input": payloads.encode_call(*call),
+        "input": launcher.encoded(name, call),
         "serialization": payloads.own().tag,
     }
     own = options.changed(deduplication_id=debounce.key, delay=debounce.period, on_duplicate="reject")

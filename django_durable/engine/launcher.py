@@ -41,7 +41,7 @@ def enqueue(name: str, options: Options, call: Call, parent: Parent = NO_PARENT)
     params = _params(name, options, parent)
     workflow_id = options.id or uuid7()
     for _ in range(INSERT_TRIES):
-        if _insert(params, [(workflow_id, payloads.encode_call(*call))], using):
+        if _insert(params, [(workflow_id, encoded(name, call))], using):
             return Handle(workflow_id, using)
         existing = _existing(name, workflow_id, options, params["queue"], using)
         if existing is not None:
@@ -64,10 +64,15 @@ def insert_many(
     """Put runs with these ids in line; those that are there already stay as they are."""
     using = database.alias()
     params = _params(name, options, parent)
-    rows = [(workflow_id, payloads.encode_call(*call)) for workflow_id, call in calls]
+    rows = [(workflow_id, encoded(name, call)) for workflow_id, call in calls]
     for start in range(0, len(rows), ROWS_A_STATEMENT):
         _insert(params, rows[start : start + ROWS_A_STATEMENT], using)
     return [Handle(workflow_id, using) for workflow_id, _ in rows]
+
+
+def encoded(name: str, call: Call) -> str:
+    """The arguments as they are stored; an error names the parameter, where the function is known here."""
+    return payloads.encode_call(*call, names=workflows.get(name).parameters if name in workflows else ())
 
 
 def refuse_shared_identity() -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -27,8 +28,11 @@ def by_tag(tag: str) -> Serializer:
         raise UnknownSerialization(tag, sorted(known)) from None
 
 
-def encode_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    return serialization.dumps_call(args, kwargs, serializer=own(), max_bytes=settings().max_payload)
+def encode_call(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str] = ()) -> str:
+    """The arguments of a run; an error names the one at fault, by `names` where it is positional."""
+    return serialization.dumps_call(
+        args, kwargs, names=names, serializer=own(), max_bytes=settings().max_payload
+    )
 
 
 def decode_call(text: str, tag: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
