@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.test import TestCase
+from django.db import connection, transaction
+from django.test import TestCase, TransactionTestCase
 
-from django_durable import recv, send, sleep, step, workflow
+from django_durable import arecv, asend, recv, retrieve, send, sleep, step, workflow
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
 from django_durable.exceptions import StepRetriesExhausted, WorkflowCancelled
 from django_durable.testing import (
+    adrain,
     assert_enqueued,
     assert_not_enqueued,
     crash_at,
@@ -108,6 +110,34 @@ class DrainTests(TestCase):
             clock.shift(1)
             drain()
         assert run.status == Status.SUCCESS
+
+    def test_what_committed_callbacks_enqueue_is_drained(self):
+        with self.captureOnCommitCallbacks(execute=True):
+            transaction.on_commit(lambda: echo.using(id="later").enqueue(1))
+        drain()
+        assert retrieve("later").result() == 1
+
+
+class AsyncTests(TestCase):
+    async def test_drains_and_sends_in_an_async_test(self):
+        @workflow(name="receives")
+        async def receives():
+            return await arecv("a")
+
+        run = await receives.aenqueue()
+        await adrain()
+        await asend(run.id, "hello", "a")
+        await adrain()
+        assert await run.astatus() == Status.SUCCESS
+
+
+class CommittedTests(TransactionTestCase):
+    def test_drains_where_transactions_really_commit(self):
+        with transaction.atomic():
+            run = two_steps.enqueue()
+        drain()
+        assert run.result() == ["first", 1]
+        assert connection.is_usable()
 
 
 class FaultTests(TestCase):

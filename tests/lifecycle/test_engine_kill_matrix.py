@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
+from django_durable import retrieve
 from django_durable.core.states import Status
 from django_durable.models import EventHistory, Message, StreamEntry, WorkflowStatus
 from tests.lifecycle.workers import until
-from tests.testapp.matrix_workflows import MOMENTS, everything, helper
+from tests.testapp.matrix_workflows import ASYNC_MOMENTS, MOMENTS, everything, everything_async, helper
 from tests.testapp.models import Ledger, Probe
 
 WORKERS = 3
+ASYNC_RESULT = [None, ["trace", 1, None, None], [None, None], 2, [[4, 6], True], ["to myself", None], None]
 RESULT = [None, "trace", 1, None, None, None, None, None, 2, 2, [4, 6], True, "to myself", None, 1]
 
 
@@ -23,6 +25,22 @@ def test_a_kill_at_every_durable_call_changes_nothing(start):
     assert {run for run in runs if Probe.hits(run, runs[run], "killed")} == set(runs)
     for run, moment in runs.items():
         check(run, moment)
+
+
+def test_a_kill_at_every_durable_call_of_an_async_body_changes_nothing(start):
+    post = helper.using(id="helper", queue="helpers").enqueue()
+    runs = {everything_async.enqueue(post.id, moment).id: moment for moment in ASYNC_MOMENTS}
+    keep_alive(start, lambda: settled(runs))
+
+    assert statuses(runs) == {Status.SUCCESS: len(runs)}
+    assert {run for run in runs if Probe.hits(run, runs[run], "killed")} == set(runs)
+    for run, moment in runs.items():
+        assert retrieve(run).result() == ASYNC_RESULT, moment
+        assert Probe.hits(run, "trace") == 1 + (moment == "inside trace")
+        assert Ledger.objects.filter(run_id=run).count() == 1
+        assert Message.objects.filter(workflow_id="helper", payload__contains=run).count() == 1
+        assert StreamEntry.objects.filter(workflow_id=run).count() == 1
+        assert WorkflowStatus.objects.filter(parent_id=run).count() == 3
 
 
 def keep_alive(start, is_over):
@@ -39,8 +57,6 @@ def keep_alive(start, is_over):
 
 
 def check(run, moment):
-    from django_durable import retrieve
-
     found = retrieve(run).result()
     assert found == [*RESULT, ["helper"], 1, None], moment
     assert Probe.hits(run, "trace") == 1 + (moment == "inside trace")

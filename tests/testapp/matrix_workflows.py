@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import Any
 
 from django_durable import (
+    agather,
+    arecv,
+    asend,
+    aset_event,
+    asleep,
+    await_first,
+    awrite_stream,
     close_stream,
     control,
     gather,
@@ -45,6 +53,18 @@ MOMENTS = (
     "annotated",
     "forked",
     "closed",
+)
+
+
+ASYNC_MOMENTS = (
+    "start",
+    "inside trace",
+    "gathered",
+    "slept",
+    "child ended",
+    "children ended",
+    "received",
+    "sent",
 )
 
 
@@ -110,4 +130,47 @@ def everything(helper_id: str, kill_at: str) -> list[Any]:
     reached("annotated", control.set_attributes([helper_id], {"annotated": True}))
     reached("forked", len(control.fork([runs[0].id])))
     reached("closed", close_stream("log"))
+    return found
+
+
+@step
+async def leave_trace_async(kill_at: str) -> str:
+    run = str(workflow_id())
+    await asyncio.to_thread(Probe.note, run, "trace")
+    await asyncio.to_thread(moment, "inside trace", kill_at)
+    return "trace"
+
+
+@workflow(name="matrix.async_child")
+async def async_child(number: int) -> int:
+    await asleep(NAP / 2)
+    return number * 2
+
+
+@workflow(name="matrix.everything_async")
+async def everything_async(helper_id: str, kill_at: str) -> list[Any]:
+    own = str(workflow_id())
+    found: list[Any] = []
+
+    async def reached(place: str, value: Any = None) -> None:
+        found.append(value)
+        await asyncio.to_thread(moment, place, kill_at)
+
+    await reached("start")
+    await reached(
+        "gathered",
+        await asyncio.gather(
+            leave_trace_async(kill_at),
+            enter_book.acall("never"),
+            aset_event("stage", 1),
+            awrite_stream("log", 1),
+        ),
+    )
+    await reached("slept", await asyncio.gather(asleep(NAP), asleep(NAP / 2)))
+    await reached("child ended", await async_child(1))
+    runs = [await async_child.aenqueue(number) for number in (2, 3)]
+    await reached("children ended", [await agather(*runs), (await await_first(*runs)) in runs])
+    await asend(own, "to myself", "own")
+    await reached("received", await asyncio.gather(arecv("own"), arecv("nothing", timeout=NAP)))
+    await reached("sent", await asend(helper_id, own, "mail"))
     return found
