@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,8 +39,13 @@ def until(fact: Callable[[], bool], seconds: float, glance: float = 0.02) -> flo
     while not fact():
         if time.monotonic() - started > seconds:
             raise TimeoutError(f"not within {seconds:g} s")
-        time.sleep(glance)
+        rest(glance)
     return time.monotonic() - started
+
+
+def rest(seconds: float) -> None:
+    """Let the workers go on by themselves."""
+    threading.Event().wait(seconds)
 
 
 def rss_mb(pid: int) -> float:

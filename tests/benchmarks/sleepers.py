@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from django.db import connection
@@ -10,7 +9,7 @@ from django.db import connection
 from django_durable.core.states import Status
 from django_durable.models import Queue, WorkflowStatus
 from tests.benchmarks.bodies import parent, sleeper
-from tests.benchmarks.crew import rss_mb, until, workers
+from tests.benchmarks.crew import rest, rss_mb, until, workers
 from tests.benchmarks.report import Report
 
 SLEEPERS = 100_000
@@ -39,7 +38,7 @@ def _asleep(report: Report, count: int) -> None:
         report.add("asleep_per_s", count / seconds, "workflows/s", **named)
         report.add("rss_mb", rss_mb(worker.pid), "MiB", **named)
         before = _queries()
-        time.sleep(IDLE)
+        rest(IDLE)
         report.add("idle_queries_per_s", (_queries() - before) / IDLE, "transactions/s", **named)
         late = _lateness()
         report.add("woken", len(late), "workflows", **named)

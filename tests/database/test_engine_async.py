@@ -55,23 +55,23 @@ def test_async_and_sync_steps_run_in_an_async_body(drain):
 
 def test_concurrent_steps_are_numbered_in_the_order_of_their_calls(drain):
     done = []
+    gates = []
 
     @step
     async def first():
-        await asyncio.wait_for(gate.wait(), 5)
+        await asyncio.wait_for(gates[0].wait(), 5)
         done.append("first")
         return "a"
 
     @step
     async def second():
         done.append("second")
-        gate.set()
+        gates[0].set()
         return "b"
 
     @workflow(name="gathers")
     async def gathers():
-        global gate
-        gate = asyncio.Event()
+        gates[:] = [asyncio.Event()]
         return await asyncio.gather(first(), second())
 
     run = gathers.enqueue()
@@ -92,7 +92,7 @@ def test_a_replay_of_an_async_body_runs_no_recorded_step_again(drain):
 
     @workflow(name="replays")
     async def replays():
-        both = await asyncio.gather(effect("a"), effect("b"))
+        both = list(await asyncio.gather(effect("a"), effect("b")))
         both.append(await arecv("go"))
         return both
 

@@ -102,6 +102,7 @@ class DrainTests(TestCase):
         @workflow(name="naps")
         def naps():
             sleep(0.5)
+            return "rested"
 
         with freeze() as clock:
             run = naps.enqueue()
@@ -109,7 +110,7 @@ class DrainTests(TestCase):
             assert run.status == Status.WAITING
             clock.shift(1)
             drain()
-        assert run.status == Status.SUCCESS
+        assert run.result() == "rested"
 
     def test_what_committed_callbacks_enqueue_is_drained(self):
         with self.captureOnCommitCallbacks(execute=True):
