@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -24,10 +23,11 @@ from django.db import transaction
 from django_durable.claim.cursors import Cursors
 from django_durable.claim.identity import Identity
 from django_durable.claim.isolation import read_committed
+from django_durable.claim.opening import Opening, first_window, open_queue
 from django_durable.claim.positioned import PositionedReader
 from django_durable.claim.usage import Meter
-from django_durable.claim.windowed import Claims, WindowedClaim
-from django_durable.claim.windows import LineReader
+from django_durable.claim.windowed import Claims, Reader, WindowedClaim
+from django_durable.claim.windows import LineReader, Window
 from django_durable.core.budget import QueueLimits
 from django_durable.core.run import Run
 from django_durable.instrument import instrument
@@ -123,46 +123,48 @@ class Claimer:
         return replace(claims, runs=[*woken, *claims.runs])
 
     def _take(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
-        limits = self._limits.get(queue) or self._read(queue)
-        if limits is not None and limits.is_plain and remembered is None and queue not in self._keyed:
+        known = self._limits.get(queue) or self._read(queue)
+        if known is None:
+            return Claims([])
+        if known.is_plain and remembered is None and queue not in self._keyed:
             runs = self.runs.claim_head(queue, slots, self.identity.new_claim())
             if runs:
                 return Claims(in_rank_order(runs))
-        return self._take_in_windows(queue, slots, remembered)
+        return self._take_in_windows(queue, slots, known, remembered)
 
-    def _take_in_windows(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
-        limits = self._open_queue(queue)
-        if isinstance(limits, Claims):
-            return limits
-        reader = remembered or LineReader(queue, self.identity.ready, self.using)
-        meter = Meter(queue, limits, slots, executor=self.identity.executor, using=self.using)
+    def _take_in_windows(
+        self, queue: str, slots: int, known: QueueLimits, remembered: PositionedReader | None
+    ) -> Claims:
+        size = first_window(slots)
+        head = None if remembered else {"size": size, **self.identity.ready}
+        opening = open_queue(queue, known, self.identity.executor, head, self.using)
+        limits = opening.limits
+        if limits is None:  # held, or gone: the next claim, which reads it again, learns that
+            self._limits.pop(queue, None)
+            return Claims([], peer_at_work=known.has_fleet_budget)
+        self._limits[queue] = limits
+        if limits.paused:
+            self.cursors.forget(queue)
+            return Claims([])
+        if not limits.opens_like(known):
+            return self._take_in_windows(queue, slots, limits, remembered)
+        first = None if opening.head is None else Window(opening.head, ended=len(opening.head) < size)
+        reader = remembered or LineReader(queue, self.identity.ready, self.using, first)
+        return self._plan(reader, self._meter(queue, limits, slots, opening))
+
+    def _meter(self, queue: str, limits: QueueLimits, slots: int, opening: Opening) -> Meter:
+        executor, in_flight = self.identity.executor, opening.in_flight
+        return Meter(queue, limits, slots, executor=executor, using=self.using, in_flight=in_flight)
+
+    def _plan(self, reader: Reader, meter: Meter) -> Claims:
+        queue = meter.queue
         claims = WindowedClaim(reader, meter, self.identity, yields=queue not in self._yielded).take()
         (self._yielded.discard if claims.runs or not claims.peer_at_work else self._yielded.add)(queue)
         (self._keyed.add if meter.usage.keys else self._keyed.discard)(queue)
         return claims
 
-    def _open_queue(self, queue: str) -> QueueLimits | Claims:
-        """Its limits as they are now, its row held if they are fleet-wide; or that nothing can be claimed."""
-        limits = self._limits.get(queue)
-        if limits is None or not limits.has_fleet_budget:
-            limits = self._read(queue)
-        if limits is not None and limits.has_fleet_budget:
-            limits = self._locked(queue)
-            if limits is None:  # held, or gone: then the next claim, which reads it again, learns that
-                del self._limits[queue]
-                return Claims([], peer_at_work=True)
-        if limits is None or limits.paused:
-            self.cursors.forget(queue)
-            return Claims([])
-        return limits
-
-    def _locked(self, queue: str) -> QueueLimits | None:
-        return self._note(queue, database.fetch("lock_queue", {"queue": queue}, self.using))
-
     def _read(self, queue: str) -> QueueLimits | None:
-        return self._note(queue, database.fetch("read_queue", {"queue": queue}, self.using))
-
-    def _note(self, queue: str, rows: list[tuple[Any, ...]]) -> QueueLimits | None:
+        rows = database.fetch("read_queue", {"queue": queue}, self.using)
         if not rows:
             return None
         self._limits[queue] = limits = QueueLimits(*rows[0])

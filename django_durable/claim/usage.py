@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
 from django_durable.core.budget import (
@@ -22,9 +23,19 @@ LIMITS_AT_ONCE = 10_000
 
 
 class Meter:
-    """The counts of one claim; `read` adds what a window meets, `recount` repeats keys behind their locks."""
+    """The counts of one claim; `read` adds what a window meets, `lock` repeats keys behind their locks."""
 
-    def __init__(self, queue: str, limits: QueueLimits, slots: int, *, executor: UUID, using: str) -> None:
+    def __init__(
+        self,
+        queue: str,
+        limits: QueueLimits,
+        slots: int,
+        *,
+        executor: UUID,
+        using: str,
+        in_flight: Sequence[tuple[Any, ...]] | None = None,
+    ) -> None:
+        """`in_flight`: the answer of the statement that counts it here, if it was asked already."""
         self.queue = queue
         self.limits = limits
         self.slots = slots
@@ -34,7 +45,7 @@ class Meter:
         self.usage = Usage()
         self._met: set[str] = set()
         self._by_partition: dict[str | None, Use] | None = None  # all of them, where groups are counted
-        self._count_queue()
+        self._count_queue(in_flight)
 
     @property
     def rooms(self) -> Rooms:
@@ -47,11 +58,18 @@ class Meter:
         counted = bool(new) and self._count_keys(new)
         return self._count_partitions(set(partitions)) or counted
 
-    def recount(self, keys: Collection[str]) -> bool:
-        """Count keys again in a new statement; whether one has less room than was thought."""
-        before = dict(self.usage.keys)
-        self._count_keys(keys)
-        return any(self.usage.keys[key].room < before[key].room for key in keys if key in self.usage.keys)
+    def lock(self, keys: Collection[str]) -> tuple[set[str], bool]:
+        """Hold the limit rows of keys that no peer holds, and count those again behind the locks.
+
+        Gives the keys held, and whether one of them has less room than was thought.
+        """
+        params = {"keys": list(keys)}
+        locked, counted = database.fetch_all([("lock_limits", params), ("limit_rooms", params)], self.using)
+        held = {key for (key,) in locked}
+        before = {key: self.usage.keys.pop(key) for key in held}
+        now = {key: KeyRoom(room, counts) for key, room, counts in counted if key in held}
+        self.usage.keys.update(now)
+        return held, any(now[key].room < before[key].room for key in now)
 
     def recount_groups(self) -> None:
         """Count what is in flight again: peers claimed rows that were in line, and load their groups."""
@@ -65,21 +83,22 @@ class Meter:
         for key in keys:
             self.usage.keys[key] = KeyRoom(0, False)
 
-    def _count_queue(self) -> None:
+    def _count_queue(self, in_flight: Sequence[tuple[Any, ...]] | None = None) -> None:
         fleet, here, starts = 0, 0, 0
         if self.limits.fair:
-            fleet, here = self._count_groups()
+            rows = self.runs.in_flight(self.queue, self.executor) if in_flight is None else in_flight
+            fleet, here = self._count_groups(rows)
         elif self.limits.counts_in_flight:
-            fleet, here = self.runs.count_in_flight(self.queue, self.executor)
+            fleet, here = in_flight[0] if in_flight else self.runs.count_in_flight(self.queue, self.executor)
         if self.limits.rate_limit is not None:
             starts = sum(self._starts([queue_bucket(self.queue)], self.limits.rate_period).values())
         self.usage.queue = Use(fleet, here, starts)
 
-    def _count_groups(self) -> tuple[int, int]:
+    def _count_groups(self, in_flight: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
         """Count by group and by partition, and in all."""
         self._by_partition = {}
         busy = self.usage.busy
-        for partition, group, fleet, here in self.runs.in_flight(self.queue, self.executor):
+        for partition, group, fleet, here in in_flight:
             busy[group] = busy.get(group, 0) + fleet
             before = self._by_partition.get(partition, Use())
             self._by_partition[partition] = Use(before.fleet + fleet, before.here + here)
@@ -87,8 +106,6 @@ class Meter:
         return sum(use.fleet for use in uses), sum(use.here for use in uses)
 
     def _count_keys(self, keys: Collection[str]) -> bool:
-        if not keys:
-            return False
         found = database.fetch("limit_rooms", {"keys": list(keys)}, self.using)
         for key in keys:
             self.usage.keys.pop(key, None)

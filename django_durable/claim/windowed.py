@@ -134,12 +134,11 @@ class WindowedClaim:
         new = sorted(wanted - self.keys_held)
         if not new:
             return True
-        held = {key for (key,) in database.fetch("lock_limits", {"keys": new}, self.using)}
+        held, shrank = self.meter.lock(new)
         self.keys_held |= held
         elsewhere = [key for key in new if key not in held]
         self.keys_elsewhere = self.keys_elsewhere or bool(elsewhere)
         self.meter.shut(elsewhere)
-        shrank = self.meter.recount(held)
         if elsewhere or shrank:
             self.planner.recount(self.meter.rooms)
         return not (elsewhere or shrank)

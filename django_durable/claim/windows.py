@@ -40,7 +40,9 @@ class Directory(NamedTuple):
 class LineReader:
     """Feeds one planner from one queue."""
 
-    def __init__(self, queue: str, ready: dict[str, Any], using: str) -> None:
+    def __init__(self, queue: str, ready: dict[str, Any], using: str, first: Window | None = None) -> None:
+        """`first`: the first window, if it was read already."""
+        self._first = first
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.params = {"queue": queue, **ready}
         self._windows = 0
@@ -53,12 +55,14 @@ class LineReader:
     def next_window(self, planner: Planner) -> Window:
         """The rows behind the planner's cursor, those left out that cannot be claimed from."""
         self._windows += 1
+        if self._first is not None and self._windows == 1:
+            return self._first
         (rank, line), size = planner.cursor, planner.window
         params = {**self.params, "rank": rank, "line": line, "size": size}
         if self._windows == 1:
             rows = self.runs.read_window(params)
             return Window(rows, ended=len(rows) < size)
-        stretch = max(size, self._grown(STRETCH))
+        stretch = max(size, self._grown(STRETCH) // GROWTH)
         rows, reached = self.runs.read_past({**params, "stretch": stretch, **left_out(planner)})
         if len(rows) == size:
             return Window(rows, ended=False)

@@ -54,6 +54,13 @@ class QueueLimits(NamedTuple):
             )
         )
 
+    def opens_like(self, other: QueueLimits) -> bool:
+        """Whether a claim begins the same way under both: with the same lock and the same counts."""
+        mine, its = (
+            (limits.has_fleet_budget, limits.fair, limits.counts_in_flight) for limits in (self, other)
+        )
+        return mine == its
+
 
 class InFlight(NamedTuple):
     """Runs in flight of one partition and group of a queue: in the fleet, and of these in this worker."""
@@ -72,7 +79,7 @@ class KeyRoom(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What is in use of a queue or of one partition: runs in flight, of these in this worker, and recent starts."""
+    """What is in use of a queue or a partition: runs in flight, those of this worker, recent starts."""
 
     fleet: int = 0
     here: int = 0
@@ -86,7 +93,7 @@ NOTHING = Use()
 class Usage:
     """What is in use when a claim is planned; starts are those within the sliding window.
 
-    `partitions` and `keys` hold those that the claim has met; `busy` counts runs in flight by group, for fair turns.
+    `partitions` and `keys` hold those that the claim has met; `busy` counts runs in flight by group.
     """
 
     queue: Use = NOTHING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connections, models, router
@@ -38,6 +38,25 @@ def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, .
     with connections[using].cursor() as cursor:
         cursor.execute(sql.load(name), params)
         return cursor.fetchall() if cursor.description else []
+
+
+def fetch_all(asked: Sequence[tuple[str, Mapping[str, Any]]], using: str) -> list[list[tuple[Any, ...]]]:
+    """Run statements one after the other, each with its own snapshot, in one round trip where that can be."""
+    if len(asked) == 1 or _binds_on_the_server(using):
+        return [fetch(name, params, using) for name, params in asked]
+    text = ";\n".join(sql.load(name) for name, _ in asked)
+    together = {name: value for _, params in asked for name, value in params.items()}
+    with connections[using].cursor() as cursor:
+        cursor.execute(text, together)
+        answers = [cursor.fetchall()]
+        while cursor.nextset():
+            answers.append(cursor.fetchall())
+    return answers
+
+
+def _binds_on_the_server(using: str) -> bool:
+    """Then the protocol takes one statement at a time."""
+    return connections[using].settings_dict.get("OPTIONS", {}).get("server_side_binding") is True
 
 
 def change(name: str, params: Mapping[str, Any], using: str) -> int:

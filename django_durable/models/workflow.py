@@ -152,7 +152,7 @@ class WorkflowStatus(models.Model):
             models.Index(
                 fields=["queue", "claim_seq"],
                 include=["partition_key", "limit_key", "group_key", "executor", "status"],
-                condition=Q(claim_seq__isnull=False, queue__isnull=False),  # so that no count by key can use it
+                condition=Q(claim_seq__isnull=False, queue__isnull=False),  # no count by key can prove a queue
                 name="durable_in_flight",
             ),
             models.Index(
@@ -164,7 +164,14 @@ class WorkflowStatus(models.Model):
             models.Index(fields=["executor"], condition=Q(executor__isnull=False), name="durable_owned"),
             models.Index(fields=["delay_until"], condition=Q(status=Status.DELAYED), name="durable_due"),
             models.Index(
-                fields=["queue", "wake_at"], condition=Q(status=Status.WAITING), name="durable_wake"
+                fields=["queue", "wake_at"],
+                condition=Q(status=Status.WAITING, claim_seq__isnull=False),
+                name="durable_wake",
+            ),
+            models.Index(
+                fields=["queue", "wake_at"],
+                condition=Q(status=Status.WAITING, claim_seq__isnull=True),
+                name="durable_wake_into_line",
             ),
             models.Index(
                 fields=["wait_topic"],

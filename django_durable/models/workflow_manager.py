@@ -52,7 +52,7 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         return [Candidate(*row) for row in self._rows("read_window", params)]
 
     def read_past(self, params: Mapping[str, Any]) -> tuple[list[Candidate], Place | None]:
-        """The next rows behind a place, some buckets left out, and where the stretch ended; None: with the line."""
+        """The next rows behind a place, some left out, and where the stretch ended; None: with the line."""
         rows = self._rows("read_past", params)
         ended = rows.pop()[1:3] if rows and rows[-1][0] is None else None
         return [Candidate(*row) for row in rows], ended

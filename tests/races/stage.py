@@ -103,8 +103,8 @@ class Stage:
 
 
 def statement_name(text: str) -> str:
-    """Which statement of the package this is; others keep their text."""
-    return _names().get(text, text)
+    """Which statement of the package this is, the first of several; others keep their text."""
+    return _names().get(text.split(";\n")[0], text)
 
 
 @cache

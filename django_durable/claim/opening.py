@@ -1,0 +1,53 @@
+"""Begin a claim in one round trip: the queue's limits, behind its lock if need be, its counts, its head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django_durable.core import planner
+from django_durable.core.budget import QueueLimits
+from django_durable.core.candidates import HEAD, Candidate
+from django_durable.models import database
+
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the first answers say; `limits` None: a peer holds the queue's row, or there is no such queue.
+
+    `in_flight` holds rows by group where turns are fair, else one row of sums; `head` is the first window.
+    """
+
+    limits: QueueLimits | None
+    in_flight: Rows | None
+    head: list[Candidate] | None
+
+
+def first_window(slots: int) -> int:
+    return slots * planner.FIRST_WINDOW
+
+
+def open_queue(
+    queue: str, known: QueueLimits, executor: UUID, head: Mapping[str, Any] | None, using: str
+) -> Opening:
+    """Ask what the limits, as they were last known, make worth asking; without `head`, not for the line."""
+    counts = "in_flight" if known.fair else "count_in_flight" if known.counts_in_flight else None
+    asked: list[tuple[str, Mapping[str, Any]]] = [
+        ("lock_queue" if known.has_fleet_budget else "read_queue", {"queue": queue})
+    ]
+    if counts is not None:
+        asked.append((counts, {"queue": queue, "executor": executor}))
+    if head is not None:
+        rank, line = HEAD
+        asked.append(("read_window", {"queue": queue, "rank": rank, "line": line, **head}))
+    answers = iter(database.fetch_all(asked, using))
+    limits = next(answers)
+    return Opening(
+        limits=QueueLimits(*limits[0]) if limits else None,
+        in_flight=next(answers) if counts is not None else None,
+        head=[Candidate(*row) for row in next(answers)] if head is not None else None,
+    )
