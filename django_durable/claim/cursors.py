@@ -1,8 +1,8 @@
 """The positions of one process in the lines of one database: when to trust them, and when to read all again.
 
 While any transaction holds the xmin horizon, claimed rows stay in the indexes of the line, and a claim that
-reads from the head walks them all. Positions let it not walk. They are kept for a queue from the moment a read
-of it cost more than a few milliseconds (CURSORS "auto"), or always, or never.
+reads from the head walks them all. Positions let it not walk. They are kept for a queue once reading it cost
+more than a few milliseconds some times in a row (CURSORS "auto"), or always, or never.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Cursors:
         self._connection: object = None
 
     def engages(self, queue: str) -> bool:
-        """Whether to read this queue behind positions; never inside a caller's transaction, whose rows no tail sees."""
+        """Whether to read this queue behind positions; no tail sees what the caller's own transaction wrote."""
         return not connections[self.using].in_atomic_block and self._engagement.includes(queue)
 
     def knows(self, queue: str) -> bool:
@@ -55,7 +55,7 @@ class Cursors:
             self.forget(queue)
 
     def look(self) -> set[str]:
-        """Read the tail once for all queues; the names of those that may have rows or were not read for long."""
+        """Read the tail once for all queues; names those that may have rows or are due for a full pass."""
         self._forget_other_connection()
         if self._positions:
             self._fold(self.tail.read())
@@ -116,7 +116,7 @@ class Cursors:
 
 
 class Engagement:
-    """Which queues are worth positions: those whose reads from the head are slow, and slower than behind them."""
+    """Which queues are worth positions: those that are slow to read from the head, and faster behind them."""
 
     def __init__(self) -> None:
         self._slow: dict[str, int] = {}

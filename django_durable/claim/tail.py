@@ -1,9 +1,9 @@
 """What became visible in line since the last look: two strategies behind one interface.
 
-`SnapshotTail` is exact: it compares the transaction that enqueued a row with the snapshot of the last look, so
-a late commit and a row of any priority is found at the next look. `SequenceTail` compares numbers of a sequence
-instead: it serves where transaction ids do not (a restored or replicated table), and a commit that is late
-by more than one look is found by the next full pass.
+`SnapshotTail` is exact: it compares the transaction that enqueued a row with the snapshot of the last look,
+so a late commit and a row of any priority is found at the next look. `SequenceTail` compares numbers of a
+sequence instead: it serves where transaction ids do not (a restored or replicated table), and a row that got
+its number before the last full pass and was committed after it is found by the next one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EVERY = 2**31 - 1
 
 class Tail(Protocol):
     def start(self) -> bool:
-        """Remember this moment, before a full pass reads; False if no tail can be kept: read everything each time."""
+        """Remember this moment, before a full pass; False if no tail can be kept: then read all each time."""
 
     def read(self) -> list[Arrival]:
         """What became visible since the last look, at least; moves the moment on where that is sound."""

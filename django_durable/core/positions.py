@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 from django_durable.core.candidates import Candidate, Place
 
-
 WHOLE_LINE = ""
 
 
