@@ -26,11 +26,6 @@ class Waker:
         self.using = using
         self.batch = batch
 
-    def next_due(self) -> float | None:
-        """Seconds until the next one wakes; None: nobody waits so."""
-        seconds: float | None = database.fetch("next_waking", {}, self.using)[0][0]
-        return seconds
-
     def run_once(self) -> Woken:
         """Wake one batch of each queue, the earliest first."""
         with bounded(self.using):

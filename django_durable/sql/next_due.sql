@@ -1,5 +1,5 @@
 -- Learn in how many seconds something is due by the clock; what is overdue is below zero.
---   rides on   durable_due, durable_deadline, durable_expiry, the first entry of each; durable_wake, one seek a queue
+--   rides on   durable_due, durable_deadline, durable_expiry, the first entry of each; durable_wake_into_line
 --   locks      nothing
 --   returns    the next delayed row, deadline, expiry, and wake of a row that goes back in line; null: there is none
 SELECT

@@ -289,9 +289,8 @@ def test_a_run_of_a_queue_where_waiting_holds_no_slot_gives_its_place_back(drain
     assert [first.status, second.status] == [Status.WAITING, Status.WAITING]
     assert first.record.claim_seq is None
     waker = Waker("default")
-    assert 0 < waker.next_due() < 3600
+    assert not waker.run_once().queues
     woken()
-    assert waker.next_due() <= 0
     assert waker.run_once().queues == {"loose": 2}
     assert (first.status, first.record.seq) == (Status.ENQUEUED, place)
     drain()
