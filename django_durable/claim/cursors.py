@@ -39,7 +39,7 @@ class Cursors:
         self._connection: object = None
 
     def engages(self, queue: str) -> bool:
-        """Whether to read this queue behind positions; no tail sees what the caller's own transaction wrote."""
+        """Whether to read this queue behind positions; no tail sees what a caller's own transaction wrote."""
         return not connections[self.using].in_atomic_block and self._engagement.includes(queue)
 
     def knows(self, queue: str) -> bool:

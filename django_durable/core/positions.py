@@ -3,18 +3,18 @@
 For each group and rank that may have rows in line, a *floor*: no live row of that group and rank stands at or
 before it, except such as the next tail brings. A plain queue is kept as one group.
 
-Why no row can be stranded. Let S be the snapshot of the last tail, and take any live row R of group g, rank r.
+Why no row can be stranded. Let S be the snapshot of the last tail, and R any live row, of group g and rank r.
 
 * R is not visible in S: the next tail returns it, and folds its place into the floors.
-* R is visible in S: a tail or a full pass has returned it, so at that time a floor before R was noted. A floor
-  rises only to just before the first row that was *seen* live and not taken, else to the last row seen; reads
-  take no locks, so a row that a peer has claimed but not committed is seen, and the floor stays before it:
-  the peer's rollback needs no healing. A group and rank is forgotten only when a read came to its end and all
-  it saw was taken.
+* R is visible in S: a tail or a full pass has returned it, so at that time a floor before R was noted. A
+  floor rises only to just before the first row that was *seen* live and not taken, else to the last row seen;
+  reads take no locks, so a row that a peer has claimed but not committed is seen, and the floor stays before
+  it: the peer's rollback needs no healing. A group and rank is forgotten only when a read came to its end and
+  all it saw was taken.
 
-Every entry into the line stamps a new transaction id, so a row that comes back at its old place is not visible
-in S and is brought by the tail, whatever its place. What is left to the full pass is what breaks these rules
-from outside: rows restored or edited by hand, and this process having lost its connection between two reads.
+Every entry into the line stamps a new transaction id, so a row that comes back at its old place is not
+visible in S and is brought by the tail, whatever its place. What is left to the full pass is what breaks
+these rules from outside: rows restored or edited by hand, and a connection lost between two reads.
 """
 
 from __future__ import annotations

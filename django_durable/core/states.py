@@ -1,6 +1,6 @@
 """The life of a workflow as data: every status, and every verb that moves between them.
 
-The CHECK constraint, the guards in SQL, the diagram in the docs and the verb × status tests
+The CHECK constraint, the guards in SQL, the diagram in the docs and the tests of every verb in every status
 all read `TRANSITIONS`.
 """
 

@@ -1,4 +1,4 @@
-"""Change the code of a body while runs of it are under way: new runs take the new branch, old ones the old."""
+"""Change a body while runs of it are under way: new runs take the new branch, old ones go on with the old."""
 
 from __future__ import annotations
 

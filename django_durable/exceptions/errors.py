@@ -36,7 +36,7 @@ class PayloadTooLarge(DurableError, ValueError):
 
     def __init__(self, where: str, size: int, limit: int) -> None:
         super().__init__(
-            f"{where} takes {size} bytes, above the limit of {limit}; store it elsewhere and pass a reference, "
+            f"{where} takes {size} bytes, above the limit of {limit}; store it elsewhere and pass a key, "
             "or raise DURABLE['MAX_PAYLOAD']"
         )
         self.where = where
@@ -53,7 +53,7 @@ class PayloadUnreadable(DurableError, ValueError):
 class UnknownSerialization(DurableError, LookupError):
     def __init__(self, tag: str, known: Sequence[str]) -> None:
         super().__init__(
-            f"a payload was written by the serializer {tag!r}, and this process reads only {', '.join(known)}; "
+            f"a payload was written by the serializer {tag!r}, and this process reads {', '.join(known)}; "
             "set DURABLE['SERIALIZER'] as its writer had it"
         )
         self.tag = tag

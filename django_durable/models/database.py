@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.apps import apps
 from django.db import connections, models, router
 
 from django_durable import sql
@@ -20,9 +21,7 @@ class Clock(models.Func):
 
 def alias() -> str:
     """The one database alias that every read and write of the package uses."""
-    from django_durable.models.workflow import WorkflowStatus  # at call time: that module imports this one
-
-    return settings().database or router.db_for_write(WorkflowStatus)
+    return settings().database or router.db_for_write(apps.get_model("durable", "WorkflowStatus"))
 
 
 def is_storable(text: str) -> bool:

@@ -11,7 +11,7 @@ from django.db import models
 from django_durable.models.database import Clock
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class ExecutorQuerySet(models.QuerySet["Executor"]):

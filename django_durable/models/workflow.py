@@ -152,7 +152,7 @@ class WorkflowStatus(models.Model):
             models.Index(
                 fields=["queue", "claim_seq"],
                 include=["partition_key", "limit_key", "group_key", "executor", "status"],
-                condition=Q(claim_seq__isnull=False, queue__isnull=False),  # no count by key can prove a queue
+                condition=Q(claim_seq__isnull=False, queue__isnull=False),  # no count by key proves a queue
                 name="durable_in_flight",
             ),
             models.Index(

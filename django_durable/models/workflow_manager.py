@@ -15,9 +15,8 @@ from django_durable.core.states import ACTIVE, FINAL
 from django_durable.models import database
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
-    from django_durable.models.workflow import WorkflowStatus
 
 
 class WorkflowQuerySet(models.QuerySet["WorkflowStatus"]):
