@@ -37,6 +37,12 @@ class Pause(NamedTuple):
     seconds: float
 
 
+class Light(NamedTuple):
+    """A call whose first turn touches no database: an event loop may run that turn itself."""
+
+    operation: Operation
+
+
 class Raised(NamedTuple):
     """The call's result is this error."""
 
@@ -58,7 +64,7 @@ def at_once(result: Any) -> Operation:
     yield
 
 
-def perform(call: str, begin: Callable[[], Operation], *, is_async: bool = False) -> Any:
+def perform(call: str, begin: Callable[[], Operation | Light], *, is_async: bool = False) -> Any:
     """The value of the call, or a coroutine of it if an async twin asked or the call is async by itself.
 
     `begin` takes the call's numbers, so calls are numbered in the order in which they are made.
@@ -89,7 +95,8 @@ def twin(function: Callable[P, R], name: str = "") -> Callable[P, Coroutine[Any,
     return markcoroutinefunction(call)
 
 
-def drive(context: WorkflowContext | None, operation: Operation) -> Any:
+def drive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
+    operation = asked.operation if isinstance(asked, Light) else asked
     answer = None
     with _noting_loss(context):
         while not isinstance(turn := _advance(operation, answer), _Finished):
@@ -119,16 +126,23 @@ def _advance(operation: Operation, answer: Any) -> Any:
         return _Finished(end.value)
 
 
-async def _adrive(context: WorkflowContext | None, operation: Operation) -> Any:
-    advance = sync_to_async(_advance, thread_sensitive=True)
-    answer = None
+_advance_in_thread = sync_to_async(_advance, thread_sensitive=True)
+
+
+async def _adrive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
     with _noting_loss(context), _counted(context):
-        while not isinstance(turn := await advance(operation, answer), _Finished):
-            answer = await _await(context, turn)
+        if isinstance(asked, Light):
+            operation = asked.operation
+            turn = _advance(operation, None)
+        else:
+            operation = asked
+            turn = await _advance_in_thread(operation, None)
+        while not isinstance(turn, _Finished):
+            turn = await _advance_in_thread(operation, await _await(context, turn))
         return turn.result()
 
 
-async def _adrive_freely(begin: Callable[[], Operation]) -> Any:
+async def _adrive_freely(begin: Callable[[], Operation | Light]) -> Any:
     return await _adrive(None, await sync_to_async(begin, thread_sensitive=True)())
 
 

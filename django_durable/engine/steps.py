@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django_durable.engine import payloads
 from django_durable.engine.attempts import Attempted, Attempts, Body, try_once
 from django_durable.engine.context import Recorded, WorkflowContext
-from django_durable.engine.drive import Operation, Raised, at_once, perform
+from django_durable.engine.drive import Light, Operation, Raised, at_once, perform
 from django_durable.engine.outages import await_database, is_outage
 from django_durable.engine.patience import remembered, rest
 from django_durable.engine.recorder import Checkpoint
@@ -30,16 +30,18 @@ def call_step(
 
 def _begin(
     context: WorkflowContext, step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Operation:
+) -> Operation | Light:
     if not context.is_async:
         refuse_open_transaction(context, f"step {step.name!r}")
     number = context.take_number()
     recorded = context.find(number, step.name)
     if recorded is not None:
-        return at_once(lambda: replay(recorded))
+        return Light(at_once(lambda: replay(recorded)))
     if step.wants_idempotency_key:
         kwargs.setdefault("idempotency_key", f"{context.run.id}-{number}")
-    return _run(context, number, step, lambda: step.function(*args, **kwargs))
+    running = _run(context, number, step, lambda: step.function(*args, **kwargs))
+    has_tried = -number in context.history
+    return Light(running) if step.is_async and not has_tried else running
 
 
 def replay(recorded: Recorded) -> Any:
