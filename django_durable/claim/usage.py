@@ -55,7 +55,7 @@ class Meter:
         """Count the keys and partitions not met before; whether there were any limited."""
         new = {key for key in keys if key is not None} - self._met
         self._met |= new
-        counted = bool(new) and self._count_keys(new)
+        counted = bool(new) and self.limits.any_keys and self._count_keys(new)
         return self._count_partitions(set(partitions)) or counted
 
     def lock(self, keys: Collection[str]) -> tuple[set[str], bool]:

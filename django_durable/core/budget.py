@@ -25,6 +25,7 @@ class QueueLimits(NamedTuple):
     partition_rate_period: timedelta | None = None
     fair: bool = False
     paused: bool = False
+    any_keys: bool = True  # whether there is a limit of any key at all, over all queues
 
     @property
     def has_fleet_budget(self) -> bool:
