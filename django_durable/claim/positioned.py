@@ -45,7 +45,7 @@ class PositionedReader:
             found[row.group].append(row)
         return [(seek, found[seek.group][: seek.limit]) for seek in seeks]
 
-    def walk(self) -> Directory | None:
+    def walk(self, busy: int) -> Directory | None:
         """Nothing is left to walk: the positions name every group."""
 
     def rise(self, taken: Iterable[str]) -> None:

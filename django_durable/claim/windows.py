@@ -19,6 +19,7 @@ from django_durable.models import WorkflowStatus
 WINDOWS_BEFORE_DIRECTORY = 1
 STRETCH = 500
 GROUPS_A_STEP = 128
+MOST_GROUPS_AT_FIRST = 1000
 GROWTH = 4
 
 
@@ -75,11 +76,14 @@ class LineReader:
         found = {group: [row for _, row in of_group] for group, of_group in groupby(rows, key=itemgetter(0))}
         return [(seek, found.get(seek.group, [])) for seek in seeks]
 
-    def walk(self) -> Directory | None:
-        """Go on with the directory, once windows did not settle the plan: all groups known by now."""
+    def walk(self, busy: int) -> Directory | None:
+        """Go on with the directory, once windows did not settle the plan: all groups known by now.
+
+        `busy`: how many groups have runs in flight; about as many are likely to be in line.
+        """
         if self._walk_ended or self._windows < WINDOWS_BEFORE_DIRECTORY:
             return None
-        groups = self._grown(GROUPS_A_STEP)
+        groups = max(self._grown(GROUPS_A_STEP), min(2 * busy + 1, MOST_GROUPS_AT_FIRST))
         after = next(reversed(self._walked), None)
         found = self.runs.walk_groups({**self.params, "after": after, "groups": groups})
         self._walk_ended = len(found) < groups

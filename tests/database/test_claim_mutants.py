@@ -36,8 +36,8 @@ def forgets_how_far_it_read(self, planner):
     return right_window(self, planner)._replace(reached=None)
 
 
-def takes_a_part_for_all(self):
-    directory = right_walk(self)
+def takes_a_part_for_all(self, busy):
+    directory = right_walk(self, busy)
     return directory and Directory(directory.places, True)
 
 

@@ -83,6 +83,7 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
     monkeypatch.setattr(windows, "WINDOWS_BEFORE_DIRECTORY", rng.choice([1, 1, 2, 3]))
     monkeypatch.setattr(windows, "STRETCH", rng.choice([1, 3, 10, 500]))
     monkeypatch.setattr(windows, "GROUPS_A_STEP", rng.choice([1, 2, 5, 128]))
+    monkeypatch.setattr(windows, "MOST_GROUPS_AT_FIRST", rng.choice([0, 3, 1000]))
     monkeypatch.setattr(windows, "GROWTH", rng.choice([1, 2, 4]))
 
 
