@@ -16,7 +16,7 @@ from django_durable.core.declaration import WorkflowDeclaration
 from django_durable.core.run import Run
 from django_durable.engine.context import WorkflowContext, running_workflow
 from django_durable.engine.surroundings import restored
-from django_durable.exceptions import DeadlinePassed
+from django_durable.exceptions import ControlFlow, DeadlinePassed
 
 
 def due_of(run: Run) -> float | None:
@@ -32,15 +32,29 @@ def call_body(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """What the body returns; raises what it raises, or why the run was lost if the body swallowed that."""
-    with running_workflow(context), restored(context.run.headers):
-        if declaration.is_async:
-            value = async_to_sync(_call_async)(context, declaration, args, kwargs)
-        else:
-            value = declaration.function(*args, **kwargs)
+    """What the body returns; raises what it raises, or why the run was lost, whatever the body made of it."""
+    try:
+        with running_workflow(context), restored(context.run.headers):
+            if declaration.is_async:
+                value = async_to_sync(_call_async)(context, declaration, args, kwargs)
+            else:
+                value = declaration.function(*args, **kwargs)
+    except BaseException as error:
+        meant = _alone(error) if context.broken_by is None else context.broken_by
+        if meant is error:
+            raise
+        raise meant from None
     if context.broken_by is not None:
         raise context.broken_by
     return value
+
+
+def _alone(error: BaseException) -> BaseException:
+    """Out of the group that a TaskGroup put it in: what a body raises to say how the run shall end."""
+    inner = error
+    while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+        inner = inner.exceptions[0]
+    return inner if isinstance(inner, ControlFlow) else error
 
 
 async def _call_async(

@@ -9,6 +9,9 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from django_durable import (
+    Cancel,
+    Fail,
+    Snooze,
     agather,
     aget_event,
     arecv,
@@ -305,3 +308,80 @@ def test_the_twins_work_outside_of_bodies(drain):
     async_to_sync(view)()
     drain()
     assert async_to_sync(aget_event)(run.id, "stage") == "hello" == get_event(run.id, "stage")
+
+
+@pytest.fixture
+def number_it():
+    @step
+    async def number_it(number):
+        for _ in range(5 - number):  # the later its call, the earlier it ends
+            await asyncio.sleep(0)
+        return number
+
+    return number_it
+
+
+async def by_group(calls):
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(call) for call in calls]
+    return [task.result() for task in tasks]
+
+
+async def by_wait(calls):
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    await asyncio.wait(set(tasks))
+    return [task.result() for task in tasks]
+
+
+async def by_completion(calls):
+    return sorted([await next_done for next_done in asyncio.as_completed(calls)])
+
+
+@pytest.mark.parametrize("together", [by_group, by_wait, by_completion])
+def test_however_calls_are_run_together_they_replay_as_they_were_made(drain, number_it, together):
+    @workflow(name="together")
+    async def body():
+        first = await together([number_it(number) for number in range(5)])
+        await arecv("go")
+        return first, await together([number_it(number) for number in (3, 1)])
+
+    run = body.enqueue()
+    drain()
+    assert run.status == Status.WAITING
+    send(run.id, None, "go")
+    drain()
+    first, second = run.result()
+    assert (first, sorted(second)) == ([0, 1, 2, 3, 4], [1, 3])
+    recorded = StepOutput.objects.filter(workflow_id=run.id).order_by("step").values_list("output", flat=True)
+    assert list(recorded) == ["0", "1", "2", "3", "4", "null", "3", "1"]
+
+
+def test_waits_in_a_task_group_leave_the_worker_and_come_back(drain):
+    @workflow(name="grouped")
+    async def grouped():
+        return await by_group([arecv("a"), arecv("b")])
+
+    run = grouped.enqueue()
+    drain()
+    assert run.status == Status.WAITING
+    send(run.id, 1, "a")
+    send(run.id, 2, "b")
+    drain()
+    assert run.result() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [(Cancel("enough"), Status.CANCELLED), (Snooze(60), Status.DELAYED), (Fail("no use"), Status.ERROR)],
+)
+def test_what_a_body_says_inside_a_task_group_is_heard(drain, said, status):
+    async def say():
+        raise said
+
+    @workflow(name="says", max_attempts=3)
+    async def says():
+        await by_group([say()])
+
+    run = says.enqueue()
+    drain()
+    assert run.status == status
