@@ -1,4 +1,4 @@
-"""python -m tests.benchmarks claim|load|pinned|sleepers|workflows [--quick] [--json FILE] [--postgres embedded|system]"""
+"""Measure: python -m tests.benchmarks NAME [--quick] [--json FILE] [--postgres embedded|system]"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("benchmark", choices=BENCHMARKS)
     parser.add_argument("only", nargs="*", help="names of data sets or shapes; all of them if none is given")
     parser.add_argument(
-        "--quick", action="store_true", help="small sizes and few rounds: minutes, not an hour"
+        "--quick", action="store_true", help="small sizes, few rounds: minutes, not an hour"
     )
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--postgres", choices=("embedded", "system"), default="embedded")

@@ -1,8 +1,8 @@
 """The queues that the claim is measured on, each as SQL over i = 0 … n - 1: nothing is random.
 
-A layout says where the rows lie that a claim has to pass over or prefer: in `front` of the others, `mixed` among
-them or `behind` them. For the sets where all rows are alike the layout says whether a key's rows are neighbours
-(front, behind) or not (mixed).
+A layout says where the rows lie that a claim has to pass over or prefer: in `front` of the others, `mixed`
+among them or `behind` them. For the sets where all rows are alike the layout says whether a key's rows are
+neighbours (front, behind) or not (mixed).
 """
 
 from __future__ import annotations

@@ -53,8 +53,9 @@ WITH running AS MATERIALIZED (
     FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE durable_workflow_status AS w
-SET status = 'PENDING', claim_token = %(token)s, executor_id = %(executor)s, claim_seq = nextval('durable_claim_seq'),
-    claims = w.claims + 1, started_at = clock_timestamp(), updated_at = clock_timestamp(),
+SET status = 'PENDING', claim_token = %(token)s, executor_id = %(executor)s,
+    claim_seq = nextval('durable_claim_seq'), claims = w.claims + 1,
+    started_at = clock_timestamp(), updated_at = clock_timestamp(),
     line = NULL, group_line = NULL, enqueued_xid = NULL, arrival = NULL
 FROM locked
 WHERE w.id = locked.id AND w.status = 'ENQUEUED'

@@ -1,9 +1,9 @@
 """Polls while another transaction holds the xmin horizon: claimed rows stay in every index as a graveyard.
 
 The graveyard's heap is in random order. `plain`: a queue without limits, nothing alive but what arrives.
-`keyed`: beside the graveyard live rows of a key at its limit, and 5 000 groups. A poll asks which queues have work and
-claims; five rows arrive before each. The clock of the positions goes on a tenth of a second a poll, so that
-full passes come as often as in a real process. Buffers are what the database touched, catalogs with it.
+`keyed`: beside the graveyard live rows of a key at its limit, and 5 000 groups. A poll asks which queues have
+work and claims; five rows arrive before each. The clock of the positions goes on a tenth of a second a poll,
+so full passes come as often as in a real process. Buffers are what the database touched, catalogs with it.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def start(postgres: str) -> str:
 def machine() -> str:
     """What the numbers were measured on."""
     load = " ".join(f"{average:.1f}" for average in os.getloadavg())
-    return f"{os.cpu_count()} × {_processor()}, {platform.system()} {platform.release()}, load {load}"
+    return f"{os.cpu_count()} of {_processor()}, {platform.system()} {platform.release()}, load {load}"
 
 
 def _processor() -> str:

@@ -1,0 +1,112 @@
+"""A claim that fails leaves nothing behind; a claimer that knows a queue sees what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import OperationalError, connection
+
+from django_durable.claim.claimer import Claimer
+from django_durable.core.states import Status
+from django_durable.models import Limit, Queue, RateStart, WorkflowStatus
+from django_durable.signals import transition
+from tests.factories import LimitFactory, QueueFactory
+from tests.queue_world import HERE, Row, load_rows
+from tests.races.stage import empty_tables
+
+
+@pytest.fixture(autouse=True)
+def claimer(transactional_db) -> Claimer:
+    empty_tables()
+    load_rows(Row(f"w{seq}", seq, key="k", partition="p") for seq in range(1, 5))
+    return Claimer(uuid4(), "default")
+
+
+def ids(claimer: Claimer, slots: int = 2) -> list[str]:
+    return [run.id for run in claimer.claim(HERE, slots).runs]
+
+
+@contextmanager
+def failing_at(number: int) -> Iterator[list[str]]:
+    """Let the statement of this number fail after it ran, as a lost connection would."""
+    sent: list[str] = []
+
+    def fail(execute: Any, text: str, *rest: Any) -> Any:
+        sent.append(text)
+        answer = execute(text, *rest)
+        if len(sent) == number:
+            raise OperationalError("the connection is lost")
+        return answer
+
+    with connection.execute_wrapper(fail):
+        yield sent
+
+
+def test_a_claim_that_fails_at_any_statement_takes_nothing_and_holds_nothing(claimer):
+    QueueFactory(name=HERE, partition_concurrency=2, rate_limit=9, rate_period=timedelta(minutes=1))
+    LimitFactory(key="k", max_running=3)
+    for number in count(1):
+        with failing_at(number), suppress(OperationalError):
+            taken = ids(claimer)
+            break
+        assert not WorkflowStatus.objects.exclude(status=Status.ENQUEUED).exists()
+        assert not RateStart.objects.exists()
+    assert taken == ["w1", "w2"]
+    assert number > 5
+
+
+def test_a_receiver_that_raises_undoes_the_claim(claimer):
+    QueueFactory(name=HERE)
+
+    def refuse(**_: Any) -> None:
+        raise ValueError("not now")
+
+    transition.connect(refuse)
+    try:
+        with pytest.raises(ValueError, match="not now"):
+            claimer.claim(HERE, 2)
+    finally:
+        transition.disconnect(refuse)
+    assert ids(claimer) == ["w1", "w2"]
+
+
+CHANGES = {
+    "paused": ({"paused_at": "2026-01-01T00:00:00Z"}, []),
+    "limited": ({"concurrency": 2}, ["w2"]),
+    "limited by partition": ({"partition_concurrency": 2}, ["w2"]),
+    "limited in each worker": ({"worker_concurrency": 3}, ["w2", "w3"]),
+    "rated": ({"rate_limit": 1, "rate_period": timedelta(minutes=1)}, ["w2"]),
+    "fair": ({"fair": True}, ["w2", "w3"]),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
+def test_a_claimer_that_knows_a_queue_sees_that_it_is_now(claimer, change, expected):
+    QueueFactory(name=HERE)
+    assert ids(claimer, slots=1) == ["w1"]
+    Queue.objects.filter(name=HERE).update(**change)
+    assert ids(claimer) == expected
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
+def test_a_claimer_that_knows_a_queue_sees_that_it_is_no_more(claimer, change, expected):
+    QueueFactory(name=HERE, **change)
+    claimer.claim(HERE, 1)
+    Queue.objects.filter(name=HERE).update(**{name: False if name == "fair" else None for name in change})
+    taken = 0 if change.get("paused_at") else 1
+    assert ids(claimer, slots=4) == [f"w{seq}" for seq in range(1 + taken, 5)]
+
+
+def test_a_limit_set_for_a_key_holds_from_the_next_claim(claimer):
+    QueueFactory(name=HERE)
+    assert ids(claimer, slots=1) == ["w1"]
+    LimitFactory(key="k", max_running=2)
+    assert ids(claimer) == ["w2"]
+    Limit.objects.all().delete()
+    assert ids(claimer) == ["w3", "w4"]
