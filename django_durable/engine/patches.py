@@ -1,4 +1,4 @@
-"""Change a body while runs of it are under way: new runs take the new branch, old ones go on with the old."""
+"""Change the code of a body while runs of it are under way: new runs take the new branch, old ones theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run takes along from where it was enqueued: language, time zone, and what hooks add."""
+"""What a run takes along from where it was enqueued: language, time zone, and what the project adds."""
 
 from __future__ import annotations
 
