@@ -61,7 +61,7 @@ class Loop:
     def __init__(self, shape: str) -> None:
         self.shape = shape
         self.clock = 1000.0
-        cursors.time = SimpleNamespace(monotonic=lambda: self.clock)  # type: ignore[assignment]
+        vars(cursors)["time"] = SimpleNamespace(monotonic=lambda: self.clock)
         self.claimer = Claimer(uuid4(), "default")
         self.buffers: list[int] = []
         self.seconds: list[float] = []

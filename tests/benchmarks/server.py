@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
+from pathlib import Path
 
 from example_project import devdb
 
@@ -25,7 +26,7 @@ def start(postgres: str) -> str:
         os.environ["DEVDB_BIN"] = "system"
     root = os.path.realpath(tempfile.mkdtemp(prefix="benchmarks-"))
     os.chmod(root, 0o711)  # as root, the server's account has to pass
-    devdb.Server(devdb.Path(root)).start(DBNAME, SETTINGS)
+    devdb.Server(Path(root)).start(DBNAME, SETTINGS)
     return devdb.url(root, dbname=DBNAME, ephemeral=True)  # the server runs: this only ties its life to ours
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -129,7 +130,7 @@ def claim(world: QueueWorld, executor: int = 1) -> Account:
 def interleave(stage: Stage, world: QueueWorld, rng: random.Random) -> list[Account]:
     names = [f"claimer {number}" for number in range(rng.choice([2, 2, 3]))]
     for number, name in enumerate(names):
-        stage.enter(name, lambda number=number: claim(world, 10 + number))
+        stage.enter(name, partial(claim, world, 10 + number))
     stage.shuffle(rng)
     return [stage.results[name] for name in names]
 
@@ -154,8 +155,8 @@ def assert_within_limits(world: QueueWorld, seed: int) -> None:
     for key, room in before.keys.items():
         assert keys[key] <= max(room, 0), f"seed {seed}: key {key}"
     for partition, count in fleet.items():
-        room = before.of_partition(partition).fleet
-        assert room is None or count <= max(room, 0), f"seed {seed}: partition {partition}"
+        left = before.of_partition(partition).fleet
+        assert left is None or count <= max(left, 0), f"seed {seed}: partition {partition}"
     starts = Counter(RateStart.objects.values_list("bucket", flat=True))
     assert starts == world.expected_starts(
         row for row in world.rows if row.status == Status.ENQUEUED and row.id in {run.id for run in here}
