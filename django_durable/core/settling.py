@@ -142,13 +142,15 @@ def hopeless(ranking: Ranking, cursor: Place, loaded: Loaded) -> Exclusions:
 def contenders(ranking: Ranking, unread: Mapping[str, Place]) -> list[Contender]:
     """List the groups whose next unread row, behind the place given, could change the plan; best first."""
     last = ranking.turns[-1] if ranking.is_full and ranking.turns else None
+    closing = ranking.ledger.closing
     found = []
     for group, behind in unread.items():
         rank, line = behind
-        if last is not None and (rank, ranking.busy_of(group), line) > last:
+        if behind == END or (last is not None and (rank, ranking.busy_of(group), line) > last):
             continue  # what its own turns add to its load only takes it further
-        if group_may_win(ranking, group, behind):
-            found.append(Contender(rank, ranking.load(group, behind), line, group))
+        load = ranking.load(group, behind)
+        if ranking.turn_at(load, behind) < closing(partition_of(group), limit_key_of(group)):
+            found.append(Contender(rank, load, line, group))
     return sorted(found)
 
 
