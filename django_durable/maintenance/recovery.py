@@ -8,6 +8,7 @@ given one lease to turn out to be alive.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -41,10 +42,13 @@ class Recovered:
 class Recovery:
     """Needs no slot and no leader: any number of workers may do it at once. `lease` is seconds."""
 
-    def __init__(self, using: str, lease: float, batch: int = BATCH) -> None:
+    def __init__(
+        self, using: str, lease: float, batch: int = BATCH, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.using = using
         self.lease = lease
         self.batch = batch
+        self.clock = clock
         self._orphans: dict[UUID, float] = {}
 
     def run_once(self) -> Recovered:
@@ -95,7 +99,7 @@ class Recovery:
 
     def _ripe_orphans(self) -> list[UUID]:
         """Owners that were without a row one lease ago already."""
-        now = time.monotonic()
+        now = self.clock()
         found = [orphan for (orphan,) in database.fetch("orphaned_executors", {}, self.using)]
         self._orphans = {orphan: self._orphans.get(orphan, now) for orphan in found}
         return [orphan for orphan, since in self._orphans.items() if now - since >= self.lease]

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 from django.db import Error, OperationalError, connections
 
 from django_durable.models import database
@@ -37,21 +38,20 @@ class Listener(Duty):
         self.on_notice: Callable[[], None] = lambda: None
         self.is_hearing = False
         self._heard: list[str] = []
-        self._ear, self._mouth = socket.socketpair()
-        self._ear.setblocking(False)
-        self._mouth.setblocking(False)
+        self._ear: socket.socket | None = None
+        self._mouth: socket.socket | None = None
         self._is_deafness_told = False
 
     def interrupt(self) -> None:
         """End the wait for notices."""
-        with suppress(OSError):
-            self._mouth.send(b".")
+        with suppress(OSError, AttributeError):  # not listening yet, or no more
+            self._mouth.send(b".")  # type: ignore[union-attr]
 
     def tick(self) -> float:
         try:
             return self._listen()
         except BaseException:
-            self.is_hearing = False
+            self._disconnect()
             raise
 
     def finish(self) -> None:
@@ -61,16 +61,17 @@ class Listener(Duty):
         if not self.is_hearing:
             return self._connect()
         until = time.monotonic() + QUIET
-        if self._wait(QUIET):
+        if self._heard or self._wait(QUIET):
             self._pass_on()
         elif time.monotonic() >= until and not self._probe():
-            raise OperationalError("notices do not arrive any more")
+            raise OperationalError("notices do not arrive any more") from psycopg.OperationalError()
         return 0.0
 
     def _connect(self) -> float:
         self._disconnect()
+        self._open_ear()
         database.fetch("listen", {}, self.using)
-        self._raw.add_notify_handler(lambda notice: self._heard.append(notice.payload))
+        self._raw.add_notify_handler(self._hear)
         self.is_hearing = self._probe()
         self.on_notice()
         if self.is_hearing:
@@ -79,6 +80,9 @@ class Listener(Duty):
         self._disconnect()
         return RETRY_WHEN_DEAF
 
+    def _hear(self, notice: Any) -> None:
+        self._heard.append(notice.payload)
+
     @property
     def _raw(self) -> Any:
         connections[self.using].ensure_connection()
@@ -86,12 +90,17 @@ class Listener(Duty):
 
     def _disconnect(self) -> None:
         """Close for good: a pool must not hand a listening connection to others."""
+        self.is_hearing = False
         connection = connections[self.using]
         with suppress(Error, AttributeError):
             connection.connection.close()
         with suppress(Error):
             connection.close()
         self._heard.clear()
+        for end in (self._mouth, self._ear):
+            if end is not None:
+                end.close()
+        self._mouth = self._ear = None
 
     def _probe(self) -> bool:
         """Whether a notice that this connection sends comes back to it."""
@@ -115,20 +124,25 @@ class Listener(Duty):
 
     def _wait(self, seconds: float) -> bool:
         """Collect notices; False if none came, in that time or before an interruption."""
-        if not self._heard:
-            raw = self._raw
-            poll = select.poll()
-            poll.register(raw.fileno(), select.POLLIN)
-            poll.register(self._ear.fileno(), select.POLLIN)
-            poll.poll(seconds * 1000)
-            self._calm_down()
-            with connections[self.using].wrap_database_errors:
-                self._heard += _arrived(raw.pgconn)
-        return bool(self._heard)
-
-    def _calm_down(self) -> None:
+        raw, ear = self._raw, self._open_ear()
+        poll = select.poll()
+        for end in (raw, ear):
+            poll.register(end.fileno(), select.POLLIN)
+        poll.poll(seconds * 1000)
         with suppress(BlockingIOError):
-            self._ear.recv(64)
+            ear.recv(64)
+        with connections[self.using].wrap_database_errors:
+            arrived = list(_arrived(raw.pgconn))
+        self._heard += arrived
+        return bool(arrived)
+
+    def _open_ear(self) -> socket.socket:
+        """The end of a pair through which another thread ends a wait."""
+        if self._ear is None:
+            self._ear, self._mouth = socket.socketpair()
+            self._ear.setblocking(False)
+            self._mouth.setblocking(False)
+        return self._ear
 
     def _tell_deafness(self) -> None:
         if not self._is_deafness_told:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -27,10 +28,13 @@ logger = logging.getLogger("django_durable.worker")
 
 
 class Pool:
-    """At most `slots` runs at a time. Threads start when they are first needed."""
+    """At most `slots` runs at a time, and `most` in all. Threads start when they are first needed."""
 
-    def __init__(self, slots: int, recorder: Recorder, tally: Tally, using: str) -> None:
+    def __init__(
+        self, slots: int, recorder: Recorder, tally: Tally, using: str, *, most: float = math.inf
+    ) -> None:
         self.slots = slots
+        self.most = most
         self.tally = tally
         self.on_slot_free: Callable[[], None] = lambda: None
         self.on_end: Callable[[Run, Outcome | None], None] = lambda run, outcome: None
@@ -47,7 +51,13 @@ class Pool:
     def free_slots(self) -> int:
         """Slots to claim for: those whose body ended, less the outcomes that wait beyond as many as slots."""
         unwritten = len(self._owned) - len(self._busy)
-        return self.slots - len(self._busy) - max(0, unwritten - self.slots)
+        free = self.slots - len(self._busy) - max(0, unwritten - self.slots)
+        return free if self.most == math.inf else min(free, int(self.most) - self.tally.done["claimed"])
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it took as many as it may."""
+        return self.tally.done["claimed"] >= self.most
 
     @property
     def is_idle(self) -> bool:
@@ -159,6 +169,7 @@ class Pool:
         if run is not None:
             self.tally.give_back(run, what_became)
             self.on_end(run, outcome)
+            self.on_slot_free()  # it may have been this outcome that claims waited for
 
 
 class _Overheard:

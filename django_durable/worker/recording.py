@@ -62,10 +62,13 @@ class GroupRecorder(Duty):
         self._local = threading.local()
         self._pid = os.getpid()
         self._give_up_at = math.inf
+        self._is_closed = False
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Return once it is committed; raises Superseded if the run is no longer this execution's."""
         self._end_a_fork()
+        if self._is_closed:
+            raise Superseded(checkpoint.fence)
         waiting = Waiting(checkpoint, self._own_bell())
         self._checkpoints.append(waiting)
         self.wake()
@@ -76,7 +79,7 @@ class GroupRecorder(Duty):
     def end(self, ending: Ending, then: Ended) -> None:
         """Hand over the outcome; `then` is called on the recorder's thread once it is written or refused."""
         self._end_a_fork()
-        if isinstance(ending.outcome, Overtaken):
+        if self._is_closed or isinstance(ending.outcome, Overtaken):
             then(False)
         else:
             self._endings.append(Handed(ending, then))
@@ -88,9 +91,8 @@ class GroupRecorder(Duty):
         return len(self._checkpoints) + len(self._endings)
 
     def tick(self) -> float:
-        endings = len(self._endings)  # counted first: their runs' checkpoints came before and go before
-        self._checkpoints.flush(len(self._checkpoints))
-        self._endings.flush(endings)
+        self._is_closed = False
+        self._flush()
         return 0.0 if self.backlog else math.inf
 
     def give_up_at(self, instant: float) -> None:
@@ -98,15 +100,22 @@ class GroupRecorder(Duty):
         self._give_up_at = instant
 
     def finish(self) -> None:
+        """Write what is left; from now on whoever comes is told that his run is given back."""
+        self._is_closed = True
         while self.backlog:
             try:
-                self.tick()
+                self._flush()
             except Error:
                 if time.monotonic() > self._give_up_at:
                     raise
                 with suppress(Error):
                     connections[self.using].close()
                 time.sleep(PAUSE_AT_THE_END)
+
+    def _flush(self) -> None:
+        endings = len(self._endings)  # counted first: their runs' checkpoints came before and go before
+        self._checkpoints.flush(len(self._checkpoints))
+        self._endings.flush(endings)
 
     def _write_checkpoints(self, some: Sequence[Waiting]) -> None:
         held = write_checkpoints([waiting.checkpoint for waiting in some], self.using)

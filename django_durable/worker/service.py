@@ -211,9 +211,8 @@ class Service:
             try:
                 self._let_finish(turn.duty)
             except Exception as error:
-                logger.warning(
-                    "%s could not finish: %s", turn.duty.name, error, extra={"duty": turn.duty.name}
-                )
+                extra = {"event": "unfinished", "duty": turn.duty.name}
+                logger.warning("%s could not finish: %s", turn.duty.name, error, extra=extra)
         self._wire = None
         connections.close_all()
 

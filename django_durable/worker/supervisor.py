@@ -81,9 +81,8 @@ class Supervisor:
 
     def _is_over(self) -> bool:
         """Whether this process has done what it was started for."""
-        done = self.tree.tally.done
-        if self.options.max_tasks is not None and done["claimed"] >= self.options.max_tasks:
-            _say("recycled", "took %d workflows, as many as it may: it ends", done["claimed"])
+        if self.tree.pool.is_spent:
+            _say("recycled", "took %d workflows, as many as it may: it ends", self.options.max_tasks)
             return True
         if self.options.max_memory is not None and (used := resident_megabytes()) > self.options.max_memory:
             _say("recycled", "uses %d MB, more than %d: it ends", used, self.options.max_memory)

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from django_durable.conf import Settings
@@ -49,7 +50,8 @@ class Tree:
         self.outages = Outages()
         self.recorder = GroupRecorder(self.using)
         self.returns = Returns(self.using)
-        self.pool = Pool(options.slots, self.recorder, self.tally, self.using)
+        most = math.inf if options.max_tasks is None else options.max_tasks
+        self.pool = Pool(options.slots, self.recorder, self.tally, self.using, most=most)
         self.heartbeat = Heartbeat(self._registration(settings), options.heartbeat_file)
         self.queue_set = QueueSet(self.using, options.poll_interval, options.queues, options.exclude)
         self.poller = Poller(self.queue_set, self.pool, self.heartbeat, self.using)
@@ -172,5 +174,5 @@ class Tree:
         self.poller.run_ended(run.queue)
         if isinstance(outcome, Deferred):
             self._wake_timekeeper()
-        if self._is_closing and self.pool.is_idle:
+        if self.pool.is_idle and (self._is_closing or self.pool.is_spent):
             self.bell.ring()

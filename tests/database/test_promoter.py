@@ -1,0 +1,117 @@
+"""What is due by the clock: delayed and woken runs join the line, each at its time, the earliest first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from django_durable.core.states import Status
+from django_durable.maintenance.promoter import Promoter
+from django_durable.models import WorkflowStatus
+from django_durable.models.database import Clock
+from django_durable.worker.timekeeper import LONGEST_REST, Timekeeper
+from tests.factories import QueueFactory, WorkflowFactory
+from tests.testapp.workflows import echo
+
+
+def delayed(seconds: float, **more: object) -> WorkflowStatus:
+    due = Clock() + timedelta(seconds=seconds)
+    row: WorkflowStatus = WorkflowFactory.create(status=Status.DELAYED, delay_until=due, **more)
+    return row
+
+
+@pytest.fixture
+def promoter(db: None) -> Promoter:
+    return Promoter("default")
+
+
+def in_line() -> list[str]:
+    return list(
+        WorkflowStatus.objects.filter(line__isnull=False).order_by("line").values_list("id", flat=True)
+    )
+
+
+def test_those_whose_time_has_come_stand_in_line_in_the_order_of_their_times(promoter):
+    late, early = delayed(-1), delayed(-2)
+    later = delayed(60)
+    assert promoter.run_once().queues == {"default": 2}
+    assert in_line() == [early.id, late.id]
+    later.refresh_from_db()
+    assert (later.status, later.line) == (Status.DELAYED, None)
+
+
+def test_one_that_had_a_place_gets_it_back(promoter):
+    first = echo.enqueue(1)
+    returned = delayed(-1, seq=first.record.seq - 1)
+    promoter.run_once()
+    assert in_line() == [returned.id, first.id]
+
+
+def test_what_it_writes_is_what_an_enqueue_writes(promoter):
+    run = delayed(-1)
+    promoter.run_once()
+    enqueued = echo.enqueue(1).record
+    run.refresh_from_db()
+    for mark in ("status", "delay_until", "claim_token", "executor_id", "claim_seq"):
+        assert getattr(run, mark) == getattr(enqueued, mark)
+    assert run.seq == run.line == run.group_line
+    assert run.arrival == enqueued.arrival - 1
+    assert run.enqueued_xid == enqueued.enqueued_xid
+
+
+def test_a_batch_takes_the_earliest_and_leaves_the_rest_to_the_next(db):
+    runs = [delayed(-10 + number) for number in range(5)]
+    promoter = Promoter("default", batch=2)
+    promoter.run_once()
+    assert in_line() == [run.id for run in runs[:2]]
+    promoter.run_once()
+    assert in_line() == [run.id for run in runs[:4]]
+
+
+def test_one_that_a_peer_is_at_is_left_to_it(transactional_db):
+    from tests.race import Side
+
+    held, free = delayed(-2), delayed(-1)
+    peer = Side()
+    try:
+        peer.begin()
+        peer.do(WorkflowStatus.objects.select_for_update().get, pk=held.pk)
+        Promoter("default").run_once()
+        assert in_line() == [free.id]
+        timekeeper = Timekeeper("default")
+        assert 0 < timekeeper.tick() < LONGEST_REST  # overdue, and not to be had: neither spin nor oversleep
+    finally:
+        peer.close()
+
+
+def test_the_timekeeper_rests_until_the_next_is_due_and_no_longer_than_a_second(db):
+    timekeeper = Timekeeper("default")
+    assert timekeeper.tick() == LONGEST_REST
+    delayed(3600)
+    assert timekeeper.tick() == LONGEST_REST
+    delayed(0.5)
+    assert 0 < timekeeper.tick() <= 0.5
+
+
+def test_the_timekeeper_looks_again_at_once_after_it_did_something(db):
+    woken = []
+    timekeeper = Timekeeper("default")
+    timekeeper.on_work = lambda: woken.append(1)
+    run = delayed(-1)
+    assert timekeeper.tick() == 0
+    assert in_line() == [run.id]
+    assert woken == [1]
+    assert timekeeper.tick() == LONGEST_REST
+
+
+def test_the_timekeeper_wakes_those_that_go_back_in_line(db):
+    QueueFactory.create(name="light", waiting_holds_slot=False)
+    past = Clock() - timedelta(seconds=1)
+    waiting = {"status": Status.WAITING, "queue": "light", "claim_seq": None}
+    run = WorkflowFactory.create(**waiting, wake_at=past, seq=7)
+    WorkflowFactory.create(**waiting, wake_at=Clock() + timedelta(seconds=0.5))
+    timekeeper = Timekeeper("default")
+    assert timekeeper.tick() == 0
+    assert in_line() == [run.id]
+    assert 0 < timekeeper.tick() <= 0.5
