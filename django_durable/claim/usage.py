@@ -18,8 +18,7 @@ from django_durable.core.budget import (
 from django_durable.core.limits import Rooms
 from django_durable.models import WorkflowStatus, database
 
-MOSTLY_SHUT = 40  # limit keys met, and hardly one with room: it pays to ask for all that have none
-LIMITS_AT_ONCE = 10_000
+MANY_KEYS = 100  # met at once: it pays to learn first which of them are limited, where few are
 
 
 class Meter:
@@ -55,7 +54,7 @@ class Meter:
         """Count the keys and partitions not met before; whether there were any limited."""
         new = {key for key in keys if key is not None} - self._met
         self._met |= new
-        counted = bool(new) and self.limits.any_keys and self._count_keys(new)
+        counted = self.limits.any_keys and self._count_keys(self._limited(new))
         return self._count_partitions(set(partitions)) or counted
 
     def lock(self, keys: Collection[str]) -> tuple[set[str], bool]:
@@ -105,7 +104,15 @@ class Meter:
         uses = self._by_partition.values()
         return sum(use.fleet for use in uses), sum(use.here for use in uses)
 
+    def _limited(self, keys: set[str]) -> set[str]:
+        if len(keys) <= MANY_KEYS:
+            return keys
+        limited = database.fetch("limited_keys", {"most": MANY_KEYS}, self.using)
+        return keys if len(limited) == MANY_KEYS else keys & {key for (key,) in limited}
+
     def _count_keys(self, keys: Collection[str]) -> bool:
+        if not keys:
+            return False
         found = database.fetch("limit_rooms", {"keys": list(keys)}, self.using)
         for key in keys:
             self.usage.keys.pop(key, None)

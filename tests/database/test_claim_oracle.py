@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.db import connection, transaction
 
-from django_durable.claim import windows
+from django_durable.claim import usage, windows
 from django_durable.claim.claimer import Claimer, Claims
 from django_durable.core import planner
 from django_durable.core.states import Status
@@ -82,6 +82,7 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
     monkeypatch.setattr(planner, "FIRST_WINDOW", rng.choice([1, 1, 2, 4]))
     monkeypatch.setattr(windows, "WINDOWS_BEFORE_DIRECTORY", rng.choice([1, 1, 2, 3]))
     monkeypatch.setattr(windows, "STRETCH", rng.choice([1, 3, 10, 500]))
+    monkeypatch.setattr(usage, "MANY_KEYS", rng.choice([1, 3, 100]))
     monkeypatch.setattr(windows, "GROUPS_A_STEP", rng.choice([1, 2, 5, 128]))
     monkeypatch.setattr(windows, "MOST_GROUPS_AT_FIRST", rng.choice([0, 3, 1000]))
     monkeypatch.setattr(windows, "GROWTH", rng.choice([1, 2, 4]))
