@@ -82,7 +82,7 @@ def refuse_shared_identity() -> NoReturn:
 def _insert(params: dict[str, Any], rows: Sequence[tuple[str, str]], using: str) -> list[str]:
     _warn_of_unknown_queue(params["queue"], using)
     ids, inputs = zip(*rows, strict=True)
-    inserted = WorkflowStatus.objects.db_manager(using).insert(
+    inserted: list[str] = WorkflowStatus.objects.db_manager(using).insert(
         {**params, "ids": list(ids), "inputs": list(inputs)}
     )
     if inserted:

@@ -6,7 +6,7 @@ fetches the row as it is by then when it is first looked at.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 from django.db import models
@@ -16,8 +16,13 @@ from django.utils.safestring import SafeString, mark_safe
 from django_durable.core.codecs import register_codec
 from django_durable.exceptions import ReferenceLost
 
+if TYPE_CHECKING:
+    Lazy = SimpleLazyObject[models.Model]
+else:
+    Lazy = SimpleLazyObject
 
-class Reference(SimpleLazyObject):
+
+class Reference(Lazy):
     """A row of the project, fetched at first use; raises ReferenceLost there if it was deleted meanwhile."""
 
     def __init__(self, label: str, key: Any, using: str) -> None:
@@ -40,7 +45,7 @@ def _dump_instance(instance: models.Model) -> list[Any]:
     return [label, instance.pk, instance._state.db or "default"]
 
 
-def _dump_lazy(value: SimpleLazyObject) -> list[Any]:
+def _dump_lazy(value: Lazy) -> list[Any]:
     reference: list[Any] | None = value.__dict__.get("_reference")
     if reference is not None and value.__dict__.get("_wrapped", empty) is empty:
         return list(reference)
@@ -56,7 +61,7 @@ def _load_reference(stored: list[Any]) -> Reference:
 
 def _fetch(label: str, key: Any, using: str) -> models.Model:
     try:
-        model = apps.get_model(label)
-        return model._base_manager.using(using).get(pk=key)
+        found: models.Model = apps.get_model(label)._base_manager.using(using).get(pk=key)
     except (LookupError, models.ObjectDoesNotExist) as missing:
         raise ReferenceLost(label, key) from missing
+    return found

@@ -8,8 +8,10 @@ from django.db import models
 
 if TYPE_CHECKING:
     IntegerColumn = models.Field[int | None, int | None]
-else:
-    IntegerColumn = models.Field  # not subscriptable at run time
+    TextColumn = models.TextField[str, str]
+else:  # not subscriptable at run time
+    IntegerColumn = models.Field
+    TextColumn = models.TextField
 
 
 class Xid8Field(IntegerColumn):
@@ -38,7 +40,7 @@ class Joined(models.Func):
         super().__init__(models.Value(prefix, output_field=models.TextField()), models.F(column))
 
 
-class KeyField(models.TextField):
+class KeyField(TextColumn):
     """A text primary key with its one index: Django adds a second for LIKE, which every claim would write."""
 
     def db_type(self, connection: Any) -> str:

@@ -17,9 +17,14 @@ from django_durable.models import database
 if TYPE_CHECKING:
     from typing import Self
 
+    from django_durable.models.workflow import WorkflowStatus
+
+    Runs = models.QuerySet[WorkflowStatus]
+else:
+    Runs = models.QuerySet
 
 
-class WorkflowQuerySet(models.QuerySet["WorkflowStatus"]):
+class WorkflowQuerySet(Runs):
     def active(self) -> Self:
         return self.filter(status__in=sorted(ACTIVE))
 

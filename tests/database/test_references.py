@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils.functional import lazystr
 from django.utils.safestring import SafeString, mark_safe
@@ -16,7 +18,7 @@ from tests.testapp.models import Ledger
 pytestmark = pytest.mark.django_db
 
 
-def passed(value: object) -> object:
+def passed(value: Any) -> Any:
     return loads(dumps(value, where="value", max_bytes=10_000))
 
 
