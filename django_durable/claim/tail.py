@@ -16,6 +16,7 @@ from django_durable.models import database
 
 FEW = 1000  # arrivals that a look expects; so few are read in index order whatever the statistics say
 EVERY = 2**31 - 1
+NOBODY = (0,)  # an empty list of transactions would prove the predicate of any partial index
 
 
 class Tail(Protocol):
@@ -58,7 +59,7 @@ class SnapshotTail:
         return [Arrival(*row[1:5]) for row in rows if row[1] is not None]
 
     def _rows(self, seen: Snapshot, most: int) -> list[tuple[Any, ...]]:
-        running = [str(xid) for xid in seen.running]
+        running = [str(xid) for xid in seen.running or NOBODY]
         params = {"xmax": str(seen.xmax), "running": running, "most": most}
         return database.fetch("read_tail", params, self.using)
 

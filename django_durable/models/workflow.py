@@ -149,6 +149,7 @@ class WorkflowStatus(models.Model):
             models.Index(
                 fields=["enqueued_xid"], condition=Q(enqueued_xid__isnull=False), name="durable_tail"
             ),
+            models.Index(fields=["arrival"], condition=Q(arrival__isnull=False), name="durable_arrival"),
             models.Index(
                 fields=["queue", "claim_seq"],
                 include=["partition_key", "limit_key", "group_key", "executor", "status"],

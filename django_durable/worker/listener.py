@@ -18,7 +18,8 @@ from django_durable.models import database
 from django_durable.worker.service import Duty
 
 PATIENCE = 3.0  # seconds for a probe to come back
-QUIET = 20.0  # seconds without a notice after which the connection is probed again
+QUIET = 4.0  # seconds that it waits at a time: a tick that is longer is taken for stuck
+PROBE_AFTER = 20.0  # seconds without a notice, after which the connection is probed again
 RETRY_WHEN_DEAF = 600.0
 DEAF = (
     "notices do not arrive over the database %r: new work is found by polling only. If a transaction pooler "
@@ -40,6 +41,7 @@ class Listener(Duty):
         self._heard: list[str] = []
         self._ear: socket.socket | None = None
         self._mouth: socket.socket | None = None
+        self._last_heard = 0.0
         self._is_deafness_told = False
 
     def interrupt(self) -> None:
@@ -60,10 +62,9 @@ class Listener(Duty):
     def _listen(self) -> float:
         if not self.is_hearing:
             return self._connect()
-        until = time.monotonic() + QUIET
         if self._heard or self._wait(QUIET):
             self._pass_on()
-        elif time.monotonic() >= until and not self._probe():
+        elif time.monotonic() - self._last_heard > PROBE_AFTER and not self._probe():
             raise OperationalError("notices do not arrive any more") from psycopg.OperationalError()
         return 0.0
 
@@ -118,6 +119,7 @@ class Listener(Duty):
 
     def _pass_on(self) -> None:
         """A notice is empty; what is not is somebody's probe."""
+        self._last_heard = time.monotonic()
         heard, self._heard = self._heard, []
         if "" in heard:
             self.on_notice()

@@ -18,7 +18,9 @@ from django_durable.worker.tree import Tree
 
 WATCH = 1.0  # seconds between looks at the parts
 SOON = 0.02  # the same while the end is near: in a burst, and while draining
-STUCK = 30.0  # seconds after which a tick is taken to wait for an answer that will not come
+SHORTEST_PATIENCE = (
+    5.0  # seconds; a tick that takes longer than this and a lease waits for no answer any more
+)
 GRACE = 5.0  # seconds to write and give back after the drain
 HASTE = 2.0  # the same after a second signal
 MEGABYTE = 1024 * 1024
@@ -41,6 +43,7 @@ class Supervisor:
         self.options = options
         self.requests = requests
         self.tree = Tree(options, settings(), requests.bell)
+        self._patience = max(settings().lease, SHORTEST_PATIENCE)
         self._look: int | None = None
 
     def run(self) -> Verdict:
@@ -74,7 +77,7 @@ class Supervisor:
                     "%s ended by itself; it is started again", service.name, extra=_event("dead_part")
                 )
                 service.start()
-            elif service.stuck_for > STUCK:
+            elif service.stuck_for > self._patience:
                 message = "%s has waited %.0f s for the database; its connection is cut"
                 logger.error(message, service.name, service.stuck_for, extra=_event("stuck"))
                 service.sever()

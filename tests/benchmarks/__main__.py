@@ -28,9 +28,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("benchmark", choices=BENCHMARKS)
     parser.add_argument("only", nargs="*", help="names of data sets or shapes; all of them if none is given")
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes, few rounds: minutes, not an hour"
-    )
+    parser.add_argument("--quick", action="store_true", help="small sizes, few rounds: minutes, not an hour")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--postgres", choices=("embedded", "system"), default="embedded")
     return parser.parse_args()

@@ -109,6 +109,7 @@ def test_where_no_notice_arrives_it_says_so_once_and_leaves_the_connection(monke
 
 def test_a_connection_that_went_quiet_is_probed_again(monkeypatch):
     monkeypatch.setattr(module, "QUIET", 0.01)
+    monkeypatch.setattr(module, "PROBE_AFTER", 0.0)
     listener = Listener("default")
     listener.tick()
     assert listener.is_hearing

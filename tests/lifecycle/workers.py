@@ -149,10 +149,15 @@ def _column(statement: str, *params: str) -> list[int]:
         return [value for (value,) in cursor.fetchall()]
 
 
-def _environment(**more: str) -> dict[str, str]:
+def database_url() -> str:
+    """Of the test's own database."""
     url = urlsplit(os.environ["DATABASE_URL"])
+    return urlunsplit(url._replace(path=f"/{connection.settings_dict['NAME']}"))
+
+
+def _environment(**more: str) -> dict[str, str]:
     own = {
-        "DATABASE_URL": urlunsplit(url._replace(path=f"/{connection.settings_dict['NAME']}")),
+        "DATABASE_URL": database_url(),
         "DJANGO_SETTINGS_MODULE": "tests.lifecycle.settings",
         "DURABLE_LEASE": str(LEASE),
         "PYTHONUNBUFFERED": "1",
