@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from django.db import DatabaseError, Error, InterfaceError, OperationalError, connections
 
-from django_durable.engine.outages import tells_of_the_line
-from django_durable.worker.bell import Bell
+from django_durable.engine.execution.outages import tells_of_the_line
+from django_durable.worker.polling.bell import Bell
 from django_durable.worker.trouble import Outages, Trouble
 
 SHORTEST_PAUSE = 0.05

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from django_durable.engine import notices
-from django_durable.worker import listener as module
-from django_durable.worker.listener import Listener
+from django_durable.engine.launching import notices
+from django_durable.worker.polling import listener as module
+from django_durable.worker.polling.listener import Listener
 from django_durable.worker.service import Service
 from tests.testapp.workflows import echo
 

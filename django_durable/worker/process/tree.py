@@ -19,21 +19,21 @@ from django_durable.conf import Settings
 from django_durable.core.outcomes import Deferred, Outcome
 from django_durable.core.run import Run
 from django_durable.maintenance.pruner import Pruner
-from django_durable.worker.bell import Bell
-from django_durable.worker.heartbeat import Heartbeat
-from django_durable.worker.listener import Listener
-from django_durable.worker.options import WorkerOptions
-from django_durable.worker.poller import Poller
-from django_durable.worker.pool import Pool
-from django_durable.worker.queue_set import QueueSet
-from django_durable.worker.recording import GroupRecorder
-from django_durable.worker.registration import Registration
-from django_durable.worker.returns import Returns
+from django_durable.worker.lease.heartbeat import Heartbeat
+from django_durable.worker.lease.registration import Registration
+from django_durable.worker.polling.bell import Bell
+from django_durable.worker.polling.listener import Listener
+from django_durable.worker.polling.poller import Poller
+from django_durable.worker.polling.queue_set import QueueSet
+from django_durable.worker.process.options import WorkerOptions
 from django_durable.worker.service import LONGEST_PAUSE, Duty, Service
-from django_durable.worker.tally import Tally
+from django_durable.worker.slots.pool import Pool
+from django_durable.worker.slots.returns import Returns
+from django_durable.worker.slots.tally import Tally
 from django_durable.worker.timekeeper import Timekeeper
 from django_durable.worker.trouble import Outages
 from django_durable.worker.upkeep import Prune, RecoverLost
+from django_durable.worker.writing.recording import GroupRecorder
 
 PATIENCE_WITH_MAINTENANCE = 5.0  # seconds until claims begin without it
 PAUSES_PER_LEASE = 6

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from django.db import connections
 
 from django_durable.conf import settings
-from django_durable.worker.options import WorkerOptions
-from django_durable.worker.os_signals import Requests, log_stacks
-from django_durable.worker.tree import Tree
+from django_durable.worker.process.options import WorkerOptions
+from django_durable.worker.process.os_signals import Requests, log_stacks
+from django_durable.worker.process.tree import Tree
 
 WATCH = 1.0  # seconds between looks at the parts
 SOON = 0.02  # the same while the end is near: in a burst, and while draining

@@ -18,13 +18,13 @@ from uuid import UUID
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.identity import Identity
 from django_durable.core.run import Run
-from django_durable.engine.outages import tells_of_the_line
-from django_durable.worker.asked import Asked
-from django_durable.worker.bell import Bell
-from django_durable.worker.heartbeat import Heartbeat
-from django_durable.worker.pool import Pool
-from django_durable.worker.queue_set import QueueSet
+from django_durable.engine.execution.outages import tells_of_the_line
+from django_durable.worker.lease.heartbeat import Heartbeat
+from django_durable.worker.polling.asked import Asked
+from django_durable.worker.polling.bell import Bell
+from django_durable.worker.polling.queue_set import QueueSet
 from django_durable.worker.service import Duty
+from django_durable.worker.slots.pool import Pool
 from django_durable.worker.trouble import sqlstate
 
 SHORTEST = 0.005

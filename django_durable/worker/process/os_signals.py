@@ -10,7 +10,7 @@ import traceback
 from types import FrameType
 from typing import Any
 
-from django_durable.worker.bell import Bell
+from django_durable.worker.polling.bell import Bell
 
 STOPS = ("SIGTERM", "SIGINT", "SIGHUP")
 STACKS = "SIGQUIT"

@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from subprocess import Popen
 
-from django_durable.worker.os_signals import Requests
+from django_durable.worker.process.os_signals import Requests
 
 STOP = b"."
 FORCE = b"!"

@@ -16,10 +16,10 @@ from django.db import connections
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Outcome
 from django_durable.core.run import Run
-from django_durable.engine.recorder import Ended, Ending, Recorder
-from django_durable.engine.runner import Runner
-from django_durable.worker import sessions
-from django_durable.worker.tally import Tally, word_for
+from django_durable.engine.execution.recorder import Ended, Ending, Recorder
+from django_durable.engine.execution.runner import Runner
+from django_durable.worker.slots import sessions
+from django_durable.worker.slots.tally import Tally, word_for
 
 IDLE = 30.0  # seconds after which an idle slot looks whether its connections are too old
 SET_ASIDE = 5.0  # seconds for a run whose execution ended in a way that is not an outcome

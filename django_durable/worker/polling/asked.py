@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from django_durable.claim.claimer import Claims
-from django_durable.worker.cadence import Cadence
-from django_durable.worker.queue_set import ServedQueue
+from django_durable.worker.polling.cadence import Cadence
+from django_durable.worker.polling.queue_set import ServedQueue
 from django_durable.worker.trouble import Trouble
 
 TOGETHER = 0.2

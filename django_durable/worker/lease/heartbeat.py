@@ -17,7 +17,7 @@ from django_durable.conf import HEARTBEATS_PER_LEASE
 from django_durable.maintenance.recovery import forget
 from django_durable.models import Executor
 from django_durable.signals import executor_lost
-from django_durable.worker.registration import Registration
+from django_durable.worker.lease.registration import Registration
 from django_durable.worker.service import Duty
 
 MARGIN = 0.1  # of the lease: trusted here for that much less than it runs

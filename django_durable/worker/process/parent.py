@@ -7,8 +7,8 @@ import subprocess
 import time
 from collections.abc import Sequence
 
-from django_durable.worker import leash
-from django_durable.worker.os_signals import Requests, log_stacks
+from django_durable.worker.process import leash
+from django_durable.worker.process.os_signals import Requests, log_stacks
 
 WATCH = 0.2
 GRACE = 10.0  # seconds beyond their own timeout that workers are waited for

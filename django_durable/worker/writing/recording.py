@@ -19,11 +19,17 @@ from django.db import Error, connections
 
 from django_durable.core.outcomes import Deferred, Failed, Overtaken
 from django_durable.engine import payloads
-from django_durable.engine.recorder import Checkpoint, Ended, Ending, write_checkpoints, write_endings
+from django_durable.engine.execution.recorder import (
+    Checkpoint,
+    Ended,
+    Ending,
+    write_checkpoints,
+    write_endings,
+)
 from django_durable.exceptions import Superseded
-from django_durable.worker.bell import Bell
-from django_durable.worker.lane import Lane, is_poison
+from django_durable.worker.polling.bell import Bell
 from django_durable.worker.service import Duty
+from django_durable.worker.writing.lane import Lane, is_poison
 
 LAST_RESORT = 60.0  # seconds until a run is tried again whose outcome could not be stored in any form
 PAUSE_AT_THE_END = 0.1

@@ -29,7 +29,7 @@ _mine = threading.local()
 def adopt_thread() -> None:
     """Watch what this thread's runs do to the connections they open."""
     _mine.changed = set()
-    connection_created.connect(_watch_new, dispatch_uid="django_durable.worker.sessions")
+    connection_created.connect(_watch_new, dispatch_uid="django_durable.worker.slots.sessions")
 
 
 def refresh() -> None:

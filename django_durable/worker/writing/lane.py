@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from django.db import Error, InterfaceError, OperationalError
 
-from django_durable.engine.outages import is_conflict
+from django_durable.engine.execution.outages import is_conflict
 from django_durable.worker.trouble import sqlstate
 
 ROWS_A_STATEMENT = 1000

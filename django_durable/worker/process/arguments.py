@@ -10,7 +10,7 @@ from typing import Any
 
 from django_durable.conf import settings
 from django_durable.models import database
-from django_durable.worker.options import WorkerOptions
+from django_durable.worker.process.options import WorkerOptions
 
 HANDED_ON = {
     "queues": "--queue",

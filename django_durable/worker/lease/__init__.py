@@ -1,0 +1,3 @@
+"""How the fleet knows that this process lives."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Writes that many slots wait for, sent together."""
+
+from __future__ import annotations

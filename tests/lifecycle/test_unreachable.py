@@ -1,0 +1,77 @@
+"""A database that is not there, and a line to it that went dead without a word."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from django_durable.core.states import Status
+from django_durable.models import WorkflowStatus
+from tests.lifecycle.proxy import Proxy
+from tests.lifecycle.workers import are_all, database_url, open_gate, until
+from tests.testapp.lifecycle_workflows import gated, six_steps
+from tests.testapp.models import Probe
+
+
+@pytest.fixture
+def proxy(transactional_db: None, tmp_path: Path) -> Iterator[Proxy]:
+    proxy = Proxy(tmp_path, database_url())
+    yield proxy
+    proxy.close()
+
+
+def entered() -> int:
+    return Probe.objects.filter(ev="enter").count()
+
+
+def test_a_worker_without_a_database_waits_for_it_and_ends_when_it_is_told_to(start, tmp_path):
+    nowhere = f"postgresql://postgres@/nowhere?host={tmp_path}&port=1"
+    worker = start(DATABASE_URL=nowhere).says("lost the database 'default', everything waits for it")
+    began = time.monotonic()
+    assert worker.stop() == 0
+    assert time.monotonic() - began < 10
+    assert worker.lines.count("lost the database") == 1
+    assert "Traceback" not in worker.lines
+
+
+def test_a_worker_that_found_no_database_works_when_it_comes(start, tmp_path):
+    folder = tmp_path / "later"
+    folder.mkdir()
+    run = six_steps.enqueue()
+    url = f"postgresql://postgres@/{database_url().split('/')[3].split('?')[0]}?host={folder}&port=5432"
+    start(DATABASE_URL=url).says("lost the database")
+    proxy = Proxy(folder, database_url())
+    try:
+        until(lambda: run.status == Status.SUCCESS)
+    finally:
+        proxy.close()
+
+
+def test_lines_that_went_dead_are_cut_and_opened_anew(start, proxy):
+    worker = start(DATABASE_URL=proxy.url).says("registered")
+    first = six_steps.enqueue()
+    until(lambda: first.status == Status.SUCCESS)
+    proxy.deaden()
+    second = six_steps.enqueue()
+    worker.says("has waited . s for the database; its connection is cut")
+    until(lambda: second.status == Status.SUCCESS)
+    assert worker.stop() == 0
+
+
+def test_over_dead_lines_it_still_ends_and_another_takes_over(start, proxy):
+    run = gated.enqueue("g")
+    worker = start("--shutdown-timeout=1", DATABASE_URL=proxy.url)
+    until(lambda: entered() == 1)
+    proxy.deaden()
+    began = time.monotonic()
+    worker.send(signal.SIGTERM)
+    assert worker.wait() == 0
+    assert time.monotonic() - began < 15
+    assert WorkflowStatus.objects.get(pk=run.id).status == Status.PENDING
+    open_gate("g")
+    start()
+    until(are_all(Status.SUCCESS))
