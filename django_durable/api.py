@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django_durable.core.options import Options
-from django_durable.engine.context import step_context, workflow_id
-from django_durable.engine.drive import perform, twin
+from django_durable.engine.execution.context import step_context, workflow_id
+from django_durable.engine.execution.drive import perform, twin
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
@@ -24,7 +24,7 @@ def sleep(delay: timedelta | float) -> None:
 
     The instant of waking is recorded before the wait, so a restart does not begin it anew.
     """
-    from django_durable.engine import waiting
+    from django_durable.engine.waits import waiting
 
     return perform("sleep()", lambda: waiting.sleep(delay))
 
@@ -36,7 +36,7 @@ def send(
 
     Inside a body it is a step. A message with an idempotency key that this run got before is dropped.
     """
-    from django_durable.engine import messaging
+    from django_durable.engine.mailbox import messaging
 
     return perform("send()", lambda: messaging.send([workflow_id], message, topic, idempotency_key))
 
@@ -45,21 +45,21 @@ def send_many(
     workflow_ids: Sequence[str], message: Any, topic: str | None = None, *, idempotency_key: str | None = None
 ) -> None:
     """The same message to many runs: all get it, or none."""
-    from django_durable.engine import messaging
+    from django_durable.engine.mailbox import messaging
 
     return perform("send_many()", lambda: messaging.send(workflow_ids, message, topic, idempotency_key))
 
 
 def recv(topic: str | None = None, timeout: timedelta | float | None = None) -> Any:
     """The oldest message of the topic that was not received yet; None once the timeout has passed."""
-    from django_durable.engine import messaging
+    from django_durable.engine.mailbox import messaging
 
     return perform("recv()", lambda: messaging.recv(topic, timeout))
 
 
 def set_event(key: str, value: Any) -> None:
     """Publish a value about this run; the last one wins."""
-    from django_durable.engine import events
+    from django_durable.engine.mailbox import events
 
     return perform("set_event()", lambda: events.set_event(key, value))
 
@@ -69,63 +69,63 @@ def get_event(workflow_id: str, key: str, timeout: timedelta | float | None = No
 
     Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one.
     """
-    from django_durable.engine import events
+    from django_durable.engine.mailbox import events
 
     return perform("get_event()", lambda: events.get_event(workflow_id, key, timeout))
 
 
 def write_stream(key: str, value: Any) -> None:
     """Append to a stream of this run."""
-    from django_durable.engine import streams
+    from django_durable.engine.mailbox import streams
 
     return perform("write_stream()", lambda: streams.write_stream(key, value))
 
 
 def close_stream(key: str) -> None:
     """End a stream of this run; its readers stop."""
-    from django_durable.engine import streams
+    from django_durable.engine.mailbox import streams
 
     return perform("close_stream()", lambda: streams.close_stream(key))
 
 
 def read_stream(workflow_id: str, key: str, position: int = 0) -> Iterator[Any]:
     """The values of a stream as they come, until it is closed or its run ends; raises WorkflowNotFound."""
-    from django_durable.engine import streams
+    from django_durable.engine.mailbox import streams
 
     return streams.read_stream(workflow_id, key, position)
 
 
 def aread_stream(workflow_id: str, key: str, position: int = 0) -> AsyncIterator[Any]:
     """The same for `async for`."""
-    from django_durable.engine import streams
+    from django_durable.engine.mailbox import streams
 
     return streams.aread_stream(workflow_id, key, position)
 
 
 def gather(*runs: Handle, return_exceptions: bool = False) -> list[Any]:
     """The results of all, in the order given; the first error in it is raised, unless told otherwise."""
-    from django_durable.engine import gathering
+    from django_durable.engine.waits import gathering
 
     return perform("gather()", lambda: gathering.gather(runs, return_exceptions=return_exceptions))
 
 
 def wait_first(*runs: Handle) -> Handle:
     """The run that ended first, in whatever way; the others go on."""
-    from django_durable.engine import gathering
+    from django_durable.engine.waits import gathering
 
     return perform("wait_first()", lambda: gathering.wait_first(runs))
 
 
 def patch(name: str) -> bool:
     """Whether this run takes the new branch: True for one that had not come here before the change."""
-    from django_durable.engine import patches
+    from django_durable.engine.execution import patches
 
     return perform("patch()", lambda: patches.patch(name))
 
 
 def deprecate_patch(name: str) -> None:
     """Stands where `patch` stood, once no run of the old branch is left."""
-    from django_durable.engine import patches
+    from django_durable.engine.execution import patches
 
     return perform("deprecate_patch()", lambda: patches.deprecate_patch(name))
 
@@ -147,7 +147,7 @@ await_first = twin(wait_first, "await_first")
 def enqueue_by_name(name: str, *args: Any, options: Options | None = None, **kwargs: Any) -> Handle:
     """Enqueue a workflow whose code another service owns; the name is not looked up here."""
     from django_durable.core.identifiers import check_identifier
-    from django_durable.engine import children
+    from django_durable.engine.launching import children
 
     return children.enqueue(check_identifier("workflow name", name), options or Options(), (args, kwargs))
 

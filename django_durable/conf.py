@@ -37,7 +37,7 @@ class Settings:
     max_recovery_attempts: int = 100
     retention: Mapping[str, float | None] = field(default_factory=dict)
     max_payload: int = 8 * 1024 * 1024
-    serializer: str = "django_durable.core.serialization.json_serializer"
+    serializer: str = "django_durable.core.payloads.serialization.json_serializer"
     context: tuple[str, ...] = ()
     redact: str | None = None
 

@@ -17,12 +17,12 @@ from django.db import transaction
 from django_durable.core.identifiers import check_priority
 from django_durable.core.options import Options
 from django_durable.engine import listing, transitions
-from django_durable.engine import replay as replaying
-from django_durable.engine.context import refuse_inside
-from django_durable.engine.drive import twin
+from django_durable.engine.execution import replay as replaying
+from django_durable.engine.execution.context import refuse_inside
+from django_durable.engine.execution.drive import twin
+from django_durable.engine.execution.replay import Replay
 from django_durable.engine.handle import Handle
 from django_durable.engine.listing import Counts, Filters
-from django_durable.engine.replay import Replay
 from django_durable.models import AppVersion, Queue, WorkflowStatus, database
 from django_durable.models.database import Clock
 

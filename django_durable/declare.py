@@ -13,10 +13,10 @@ from asgiref.sync import sync_to_async
 from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
 from django_durable.core.options import Options
 from django_durable.core.retries import RetryPolicy
-from django_durable.engine.attempts import call_plainly
-from django_durable.engine.context import current
 from django_durable.engine.declared import workflows
-from django_durable.engine.drive import perform, twin
+from django_durable.engine.execution.attempts import call_plainly
+from django_durable.engine.execution.context import current
+from django_durable.engine.execution.drive import perform, twin
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
@@ -28,7 +28,7 @@ RetryOn = type[BaseException] | tuple[type[BaseException], ...] | Callable[[Base
 
 def _children() -> ModuleType:
     # They need the models, and this module is imported before Django has loaded them.
-    from django_durable.engine import children
+    from django_durable.engine.launching import children
 
     return children
 
@@ -54,7 +54,7 @@ class Enqueuer(Generic[P]):
 
     def start(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Run it in this process, at once after the caller's commit, and durably; not on a limited queue."""
-        from django_durable.engine import local
+        from django_durable.engine.launching import local
 
         self.declaration.check_call(args, kwargs)
         return local.start(self.declaration.name, self.options, (args, kwargs))
@@ -97,7 +97,7 @@ class Debounced(Generic[P]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """The one run of the key that has not started yet."""
-        from django_durable.engine import debouncing
+        from django_durable.engine.launching import debouncing
 
         declaration, options = self.enqueuer.declaration, self.enqueuer.options
         declaration.check_call(args, kwargs)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from django_durable.core.failures import summary
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Overtaken, Parked, Waiting
+from django_durable.core.payloads.failures import summary
 from django_durable.instrument import Span, subscribe
 
 LEVELS = {0: logging.WARNING, 1: logging.INFO}

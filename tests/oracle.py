@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from django_durable.core.candidates import Candidate
-from django_durable.core.limits import Rooms
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import Rooms
 
 
 def rank(

@@ -14,9 +14,9 @@ from uuid import UUID
 from django.db import connections
 
 from django_durable.claim.identity import Identity
-from django_durable.core.budget import limit_bucket, partition_bucket, queue_bucket
-from django_durable.core.candidates import Candidate
-from django_durable.core.limits import PartitionRoom, Rooms
+from django_durable.core.planning.budget import limit_bucket, partition_bucket, queue_bucket
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import PartitionRoom, Rooms
 from django_durable.core.states import Status
 from django_durable.models import Limit, Queue
 from tests import oracle

@@ -9,9 +9,9 @@ from django.db.models import F
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Left, Length
 
-from django_durable.core import failures
-from django_durable.core.excerpt import excerpt, legible
-from django_durable.core.failures import Failure
+from django_durable.core.payloads import failures
+from django_durable.core.payloads.excerpt import excerpt, legible
+from django_durable.core.payloads.failures import Failure
 
 LONGEST = 20_000  # characters of a payload on a page
 LONGEST_INDENTED = 60_000

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from django_durable.admin.moments import length, second
 from django_durable.admin.payloads import Payload
-from django_durable.core.failures import Failure
+from django_durable.core.payloads.failures import Failure
 from django_durable.models import StepOutput
 
 MOST = 500  # rows on a page

@@ -28,7 +28,7 @@ from django_durable.claim.positioned import PositionedReader
 from django_durable.claim.usage import Meter
 from django_durable.claim.windowed import Claims, Reader, WindowedClaim
 from django_durable.claim.windows import LineReader, Window
-from django_durable.core.budget import QueueLimits
+from django_durable.core.planning.budget import QueueLimits
 from django_durable.core.run import Run
 from django_durable.instrument import instrument
 from django_durable.models import WorkflowStatus, database

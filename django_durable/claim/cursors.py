@@ -15,8 +15,8 @@ from django.db import connections
 
 from django_durable.claim.tail import TAILS, Tail
 from django_durable.conf import settings
-from django_durable.core.budget import QueueLimits
-from django_durable.core.positions import WHOLE_LINE, Arrival, Positions
+from django_durable.core.planning.budget import QueueLimits
+from django_durable.core.planning.positions import WHOLE_LINE, Arrival, Positions
 from django_durable.instrument import instrument
 from django_durable.models import Limit, database
 

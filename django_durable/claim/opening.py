@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django_durable.core import planner
-from django_durable.core.budget import QueueLimits
-from django_durable.core.candidates import HEAD, Candidate
+from django_durable.core.planning import planner
+from django_durable.core.planning.budget import QueueLimits
+from django_durable.core.planning.candidates import HEAD, Candidate
 from django_durable.models import database
 
 Rows = list[tuple[Any, ...]]

@@ -8,9 +8,9 @@ from operator import attrgetter
 from typing import Any
 
 from django_durable.claim.windows import Directory, Window
-from django_durable.core.candidates import Candidate, limit_key_of
-from django_durable.core.planner import Planner, Seek
-from django_durable.core.positions import WHOLE_LINE, Floor, Positions
+from django_durable.core.planning.candidates import Candidate, limit_key_of
+from django_durable.core.planning.planner import Planner, Seek
+from django_durable.core.planning.positions import WHOLE_LINE, Floor, Positions
 from django_durable.models import WorkflowStatus
 
 _place = attrgetter("rank", "line")

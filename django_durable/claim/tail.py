@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from django_durable.core.positions import Arrival
+from django_durable.core.planning.positions import Arrival
 from django_durable.models import database
 
 FEW = 1000  # arrivals that a look expects; so few are read in index order whatever the statistics say

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django_durable.core.budget import (
+from django_durable.core.planning.budget import (
     KeyRoom,
     QueueLimits,
     Usage,
@@ -15,7 +15,7 @@ from django_durable.core.budget import (
     queue_bucket,
     rooms,
 )
-from django_durable.core.limits import Rooms
+from django_durable.core.planning.limits import Rooms
 from django_durable.models import WorkflowStatus, database
 
 MANY_KEYS = 100  # met at once: it pays to learn first which of them are limited, where few are

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 from django_durable.claim.identity import Identity
 from django_durable.claim.usage import Meter
 from django_durable.claim.windows import Directory, Window
-from django_durable.core.budget import start_buckets
-from django_durable.core.candidates import Candidate, limit_key_of, partition_of
-from django_durable.core.planner import Planner, Seek
+from django_durable.core.planning.budget import start_buckets
+from django_durable.core.planning.candidates import Candidate, limit_key_of, partition_of
+from django_durable.core.planning.planner import Planner, Seek
+from django_durable.core.planning.stops import StoppedBy
 from django_durable.core.run import Run
-from django_durable.core.stops import StoppedBy
 from django_durable.models import WorkflowStatus, database
 
 

@@ -12,8 +12,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from django_durable.core.candidates import Candidate, Place, limit_key_of, partition_of
-from django_durable.core.planner import Planner, Seek
+from django_durable.core.planning.candidates import Candidate, Place, limit_key_of, partition_of
+from django_durable.core.planning.planner import Planner, Seek
 from django_durable.models import WorkflowStatus
 
 WINDOWS_BEFORE_DIRECTORY = 1

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from django_durable.core.excerpt import quoted
 from django_durable.core.identifiers import check_identifier, check_priority
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.exceptions import InvalidOption
 
 LONGEST = timedelta(days=36_525)  # a century

@@ -11,10 +11,11 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 
 from django_durable.core.states import FINAL, Status
-from django_durable.engine import results, transitions
-from django_durable.engine.context import current
-from django_durable.engine.drive import Operation, at_once, perform, twin
-from django_durable.engine.effects import observe
+from django_durable.engine import transitions
+from django_durable.engine.execution.context import current
+from django_durable.engine.execution.drive import Operation, at_once, perform, twin
+from django_durable.engine.execution.effects import observe
+from django_durable.engine.waits import results
 from django_durable.exceptions import InsideTransaction, ResultTimeout, WorkflowNotFound
 from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.module_loading import import_string
 
 from django_durable.conf import settings
-from django_durable.core import failures, serialization
-from django_durable.core.serialization import Serializer, json_serializer
+from django_durable.core.payloads import failures, serialization
+from django_durable.core.payloads.serialization import Serializer, json_serializer
 from django_durable.exceptions import UnknownSerialization
 
 

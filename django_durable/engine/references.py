@@ -13,7 +13,7 @@ from django.db import models
 from django.utils.functional import Promise, SimpleLazyObject, empty
 from django.utils.safestring import SafeString, mark_safe
 
-from django_durable.core.codecs import register_codec
+from django_durable.core.payloads.codecs import register_codec
 from django_durable.exceptions import ReferenceLost
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ from typing import Any
 from django.db import transaction
 
 from django_durable.claim.isolation import read_committed
-from django_durable.core import failures
 from django_durable.core.identifiers import check_identifier
 from django_durable.core.options import Options
+from django_durable.core.payloads import failures
 from django_durable.core.states import sources
 from django_durable.core.uuid7 import uuid7
-from django_durable.engine.context import current
-from django_durable.engine.drive import Operation, Raised, at_once, perform
-from django_durable.engine.effects import Done, effect
-from django_durable.engine.notices import give_notice
-from django_durable.engine.waking import wake_waiters
+from django_durable.engine.execution.context import current
+from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
+from django_durable.engine.execution.effects import Done, effect
+from django_durable.engine.launching.notices import give_notice
+from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import (
     Cancel,
     InvalidOption,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django_durable.core import failures
-from django_durable.engine.waking import wake_waiters
+from django_durable.core.payloads import failures
+from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import WorkflowCancelled
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from django_durable.engine.notices import give_notice
+from django_durable.engine.launching.notices import give_notice
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import database
 

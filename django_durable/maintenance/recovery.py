@@ -14,8 +14,8 @@ from uuid import UUID
 
 from django_durable.conf import settings
 from django_durable.core.states import PARKED
-from django_durable.engine.notices import give_notice
-from django_durable.engine.waking import wake_waiters
+from django_durable.engine.launching.notices import give_notice
+from django_durable.engine.waits.waking import wake_waiters
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import Executor, database
 from django_durable.signals import executor_lost

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django_durable.core.run import Run
-from django_durable.engine.notices import give_notice
+from django_durable.engine.launching.notices import give_notice
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import database
 

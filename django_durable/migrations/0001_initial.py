@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
     dependencies = []
 
     operations = [
-        RunStatements("schema/create_sequences", "schema/drop_sequences"),
+        RunStatements("create_sequences", "drop_sequences"),
         migrations.CreateModel(
             name="AppVersion",
             fields=[
@@ -934,6 +934,6 @@ class Migration(migrations.Migration):
                 name="durable_message_once",
             ),
         ),
-        RunStatements("schema/tune_tables", "schema/untune_tables"),
-        RunStatements("schema/create_functions", "schema/drop_functions"),
+        RunStatements("tune_tables", "untune_tables"),
+        RunStatements("create_functions", "drop_functions"),
     ]

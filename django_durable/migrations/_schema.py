@@ -40,7 +40,7 @@ class RunStatements(Operation):
         connection = schema_editor.connection
         if connection.vendor != "postgresql" or not router.allow_migrate(connection.alias, app_label):
             return
-        for statement in _statements(sql.load(name)):
+        for statement in _statements(sql.load_schema(name)):
             schema_editor.execute(statement, None)
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db import models
 
-from django_durable.core.budget import InFlight
-from django_durable.core.candidates import Candidate, Place
+from django_durable.core.planning.budget import InFlight
+from django_durable.core.planning.candidates import Candidate, Place
 from django_durable.core.run import Run
 from django_durable.core.states import ACTIVE, FINAL
 from django_durable.models import database

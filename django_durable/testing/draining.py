@@ -14,8 +14,8 @@ from asgiref.sync import sync_to_async
 from django_durable.claim.claimer import Claimer
 from django_durable.conf import settings
 from django_durable.core.run import Run
-from django_durable.engine.recorder import DirectRecorder
-from django_durable.engine.runner import Runner
+from django_durable.engine.execution.recorder import DirectRecorder
+from django_durable.engine.execution.runner import Runner
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
 from django_durable.maintenance.waker import Waker

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from django_durable.core.fence import Fence
-from django_durable.engine.context import StepContext, interruptions, surrounding
+from django_durable.engine.execution.context import StepContext, interruptions, surrounding
 from django_durable.exceptions import Superseded
 
 

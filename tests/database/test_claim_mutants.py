@@ -12,7 +12,7 @@ from django_durable.claim import claimer as claimer_module
 from django_durable.claim.usage import Meter
 from django_durable.claim.windowed import WindowedClaim
 from django_durable.claim.windows import Directory, LineReader, Window
-from django_durable.core.budget import Usage
+from django_durable.core.planning.budget import Usage
 from tests.database.test_claim_oracle import (
     CHOSEN,
     assert_written,

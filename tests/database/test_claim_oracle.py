@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from django_durable.claim import usage, windows
 from django_durable.claim.claimer import Claimer, Claims
-from django_durable.core import planner
+from django_durable.core.planning import planner
 from django_durable.core.states import Status
 from django_durable.models import RateStart, WorkflowStatus
 from tests.queue_world import HERE, PEER, QueueWorld, Row, random_world

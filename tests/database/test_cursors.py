@@ -19,9 +19,9 @@ from django.test import override_settings
 from django_durable import sql
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.tail import SnapshotTail
-from django_durable.core.candidates import Candidate
-from django_durable.core.limits import Rooms
-from django_durable.core.positions import Positions
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import Rooms
+from django_durable.core.planning.positions import Positions
 from django_durable.models import Limit, Queue, WorkflowStatus
 from tests import oracle
 

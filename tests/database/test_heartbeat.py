@@ -12,8 +12,8 @@ from django_durable.maintenance.recovery import Recovery
 from django_durable.models import AppVersion, Executor, WorkflowStatus
 from django_durable.models.database import Clock
 from django_durable.signals import executor_lost
-from django_durable.worker.heartbeat import Heartbeat
-from django_durable.worker.registration import Registration
+from django_durable.worker.lease.heartbeat import Heartbeat
+from django_durable.worker.lease.registration import Registration
 from tests.testapp.workflows import echo
 
 pytestmark = pytest.mark.django_db

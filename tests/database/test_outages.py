@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 
-from django_durable.engine.outages import is_conflict, is_outage
+from django_durable.engine.execution.outages import is_conflict, is_outage
 
 
 def caused_by_the_driver(kind, cause):

@@ -61,7 +61,7 @@ def test_a_statement_rides_on_the_indexes_of_its_header(plans, state, statement)
 
 def promised(statement: str) -> set[str]:
     """The indexes of the header, and the keys by which rows and limits are joined."""
-    header = (Path(sql.__file__).parent / f"{statement}.sql").read_text().partition("--   locks")[0]
+    header = sql.statements()[statement].read_text().partition("--   locks")[0]
     return {*re.findall(r"durable_\w+", header), *KEYS}
 
 

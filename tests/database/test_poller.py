@@ -15,11 +15,11 @@ from django_durable.core.states import Status
 from django_durable.models import Executor, Queue, WorkflowStatus
 from django_durable.models.database import Clock
 from django_durable.signals import transition
-from django_durable.worker.poller import HOT, SOON, Poller
-from django_durable.worker.pool import Pool
-from django_durable.worker.queue_set import QueueSet
-from django_durable.worker.recording import GroupRecorder
-from django_durable.worker.tally import Tally
+from django_durable.worker.polling.poller import HOT, SOON, Poller
+from django_durable.worker.polling.queue_set import QueueSet
+from django_durable.worker.slots.pool import Pool
+from django_durable.worker.slots.tally import Tally
+from django_durable.worker.writing.recording import GroupRecorder
 from tests.factories import ExecutorFactory, QueueFactory, WorkflowFactory
 from tests.faults import CLAIMS, fault
 from tests.testapp.workflows import echo

@@ -19,10 +19,10 @@ from django_durable.claim.claimer import Claimer
 from django_durable.core.run import Run
 from django_durable.core.states import Status
 from django_durable.models import WorkflowStatus
-from django_durable.worker.pool import Pool
-from django_durable.worker.recording import GroupRecorder
 from django_durable.worker.service import Service
-from django_durable.worker.tally import Tally
+from django_durable.worker.slots.pool import Pool
+from django_durable.worker.slots.tally import Tally
+from django_durable.worker.writing.recording import GroupRecorder
 from tests.factories import ExecutorFactory
 from tests.testapp.models import Ledger
 from tests.testapp.workflows import echo

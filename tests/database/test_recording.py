@@ -14,12 +14,12 @@ from django_durable.claim.claimer import Claimer
 from django_durable.core.outcomes import Completed, Deferred, Overtaken
 from django_durable.core.run import Run
 from django_durable.core.states import Status
+from django_durable.engine.execution.recorder import Checkpoint, Ending
 from django_durable.engine.payloads import decode_error
-from django_durable.engine.recorder import Checkpoint, Ending
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus
-from django_durable.worker.recording import GroupRecorder
 from django_durable.worker.service import Service
+from django_durable.worker.writing.recording import GroupRecorder
 from tests.factories import ExecutorFactory
 from tests.faults import ENDS, fault
 from tests.testapp.workflows import echo

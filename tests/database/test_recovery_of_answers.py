@@ -7,7 +7,7 @@ from django.db import OperationalError, connection, transaction
 
 from django_durable import step, workflow, workflow_id
 from django_durable.core.states import Status
-from django_durable.engine.outages import is_outage
+from django_durable.engine.execution.outages import is_outage
 from tests.testapp.models import Ledger
 
 pytestmark = pytest.mark.django_db(transaction=True)

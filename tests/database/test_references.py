@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy, override
 
 from django_durable import step, workflow
-from django_durable.core.serialization import dumps, loads
+from django_durable.core.payloads.serialization import dumps, loads
 from django_durable.exceptions import NotSerializable, ReferenceLost
 from tests.drain import Drain
 from tests.testapp.models import Ledger

@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 
 from django_durable import Status, retrieve, workflow
-from django_durable.core.failures import describe
+from django_durable.core.payloads.failures import describe
 from django_durable.core.states import PARKED
 from django_durable.engine.handle import Handle
 from django_durable.exceptions import (

@@ -16,9 +16,9 @@ from django.core.management import CommandError, call_command
 from django_durable import workflow
 from django_durable.core.states import Status
 from django_durable.models import Executor, Queue, WorkflowStatus
-from django_durable.worker.options import WorkerOptions
-from django_durable.worker.os_signals import Requests
-from django_durable.worker.supervisor import Supervisor
+from django_durable.worker.process.options import WorkerOptions
+from django_durable.worker.process.os_signals import Requests
+from django_durable.worker.process.supervisor import Supervisor
 from tests.factories import ExecutorFactory, QueueFactory, WorkflowFactory
 from tests.testapp.workflows import echo, two_steps
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from django_durable.admin import listing, steps
-from django_durable.core.failures import describe
+from django_durable.core.payloads.failures import describe
 from django_durable.core.states import LABELS, PARKED, Status, allows
 from django_durable.models import StepOutput, WorkflowStatus
 from django_durable.models.database import Clock

@@ -12,7 +12,7 @@ import pytest
 
 from tests.meta.tree import PACKAGE, ROOT, Module, modules, plant
 
-RUNS_SQL = ("claim/", "engine/recorder.py", "maintenance/", "models/")  # who may open a cursor
+RUNS_SQL = ("claim/", "engine/execution/recorder.py", "maintenance/", "models/")  # who may open a cursor
 KEYS = ("rides on", "locks", "returns")
 RAW = {"RawSQL", "cursor", "extra", "raw"}
 SQL = re.compile(
@@ -131,7 +131,7 @@ def test_a_statement_in_python_text_is_told_even_where_sql_is_run(tmp_path, line
     "call", ["connection.cursor()", "W.objects.raw(q)", "RawSQL(q, [])", "rows.extra(q)"]
 )
 def test_a_cursor_is_told_outside_the_rooms_that_run_sql(tmp_path, call):
-    plant(tmp_path, "django_durable/engine/recorder.py", call)
+    plant(tmp_path, "django_durable/engine/execution/recorder.py", call)
     plant(tmp_path, "django_durable/models/a.py", call)
     assert misplaced_sql(tmp_path) == []
     plant(tmp_path, "django_durable/worker/a.py", call)

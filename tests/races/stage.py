@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from django.db import connection, connections
@@ -109,8 +108,7 @@ def statement_name(text: str) -> str:
 
 @cache
 def _names() -> dict[str, str]:
-    folder = Path(sql.__file__).parent
-    return {sql.load(path.stem): path.stem for path in folder.glob("*.sql")}
+    return {sql.load(name): name for name in sql.statements()}
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from django_durable.claim import claimer as claimer_module
 from django_durable.claim import windows
 from django_durable.claim.claimer import Claimer, Claims
 from django_durable.claim.windowed import WindowedClaim
-from django_durable.core import planner
+from django_durable.core.planning import planner
 from django_durable.core.states import Status
 from django_durable.models import RateStart, WorkflowStatus
 from tests import oracle

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from django_durable import sleep, step, workflow
 from django_durable.core.states import Status
-from django_durable.engine import local
 from django_durable.engine.declared import workflows
+from django_durable.engine.launching import local
 from django_durable.exceptions import InsideWorkflow, InvalidOption
 from django_durable.models import Executor, Limit, Queue, WorkflowStatus
 from tests.testapp.workflows import echo

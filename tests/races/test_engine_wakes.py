@@ -8,8 +8,9 @@ from django.db import transaction
 from django_durable import send
 from django_durable.core.states import Status
 from django_durable.core.waits import Wait
-from django_durable.engine import effects, events
-from django_durable.engine.suspension import Left, suspend
+from django_durable.engine.execution import effects
+from django_durable.engine.mailbox import events
+from django_durable.engine.waits.suspension import Left, suspend
 from django_durable.models import WorkflowStatus
 from tests.races.executions import ENDINGS, USING, cancel, claim, end, owner, recover, running, status
 from tests.testapp.workflows import echo

@@ -19,9 +19,9 @@ from django_durable import (
 from django_durable.core.outcomes import Overtaken
 from django_durable.engine import transitions
 from django_durable.engine.declared import workflows
+from django_durable.engine.execution.recorder import DirectRecorder
+from django_durable.engine.execution.runner import Runner
 from django_durable.engine.handle import Handle
-from django_durable.engine.recorder import DirectRecorder
-from django_durable.engine.runner import Runner
 from django_durable.models import Event, EventHistory, Message, StepOutput, StreamEntry, WorkflowStatus
 from tests.factories import WorkflowFactory
 from tests.races.executions import USING, claim, owner, recover

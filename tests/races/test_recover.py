@@ -10,8 +10,8 @@ from django_durable import step, workflow
 from django_durable.core.outcomes import Overtaken
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
-from django_durable.engine.recorder import DirectRecorder
-from django_durable.engine.runner import Runner
+from django_durable.engine.execution.recorder import DirectRecorder
+from django_durable.engine.execution.runner import Runner
 from django_durable.models import StepOutput
 from tests.races.executions import (
     ENDINGS,

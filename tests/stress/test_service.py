@@ -12,10 +12,10 @@ from django.db import connection
 
 from django_durable.conf import settings
 from django_durable.models import Executor
-from django_durable.worker.bell import Bell
-from django_durable.worker.options import WorkerOptions
+from django_durable.worker.polling.bell import Bell
+from django_durable.worker.process.options import WorkerOptions
+from django_durable.worker.process.tree import Tree
 from django_durable.worker.service import Duty, Service
-from django_durable.worker.tree import Tree
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONGEST = 30

@@ -17,7 +17,7 @@ from django.db import IntegrityError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from django_durable.core.failures import (
+from django_durable.core.payloads.failures import (
     DEPTH,
     FRAMES,
     MESSAGE,
@@ -30,8 +30,8 @@ from django_durable.core.failures import (
     restore,
     summary,
 )
-from django_durable.core.revival import RECORDED_TRACEBACK
-from django_durable.core.serialization import dumps, loads
+from django_durable.core.payloads.revival import RECORDED_TRACEBACK
+from django_durable.core.payloads.serialization import dumps, loads
 from django_durable.exceptions import Fail, StepFailed, StepRetriesExhausted, UnexpectedStep
 from tests.unit import broken, stored
 from tests.unit.stored import Quiet

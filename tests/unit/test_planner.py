@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from django_durable.core.candidates import END, HEAD, Candidate, Place
-from django_durable.core.limits import PartitionRoom, Rooms
-from django_durable.core.planner import Planner
+from django_durable.core.planning.candidates import END, HEAD, Candidate, Place
+from django_durable.core.planning.limits import PartitionRoom, Rooms
+from django_durable.core.planning.planner import Planner
 
 
 def row(line: int, key: str | None = None, partition: str | None = None, rank: int = 0) -> Candidate:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 
-from django_durable.core import line, reading, settling
-from django_durable.core.candidates import END
-from django_durable.core.ledger import Ledger
-from django_durable.core.limits import PartitionRoom, Rooms
-from django_durable.core.line import Line
-from django_durable.core.planner import Planner
-from django_durable.core.ranking import Ranking
-from django_durable.core.reading import Exclusions, Reading
+from django_durable.core.planning import line, reading, settling
+from django_durable.core.planning.candidates import END
+from django_durable.core.planning.ledger import Ledger
+from django_durable.core.planning.limits import PartitionRoom, Rooms
+from django_durable.core.planning.line import Line
+from django_durable.core.planning.planner import Planner
+from django_durable.core.planning.ranking import Ranking
+from django_durable.core.planning.reading import Exclusions, Reading
 from tests.unit.test_planner_world import Claim, random_world
 
 WORLDS = 6000

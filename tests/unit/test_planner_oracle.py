@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from django_durable.core.candidates import Candidate
-from django_durable.core.limits import PartitionRoom, Rooms
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import PartitionRoom, Rooms
 from tests import oracle
 
 

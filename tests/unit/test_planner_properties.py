@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from django_durable.core.candidates import Candidate
-from django_durable.core.limits import Rooms
-from django_durable.core.line import Line
-from django_durable.core.planner import MAX_PASSES, Planner
-from django_durable.core.ranking import Ranking
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import Rooms
+from django_durable.core.planning.line import Line
+from django_durable.core.planning.planner import MAX_PASSES, Planner
+from django_durable.core.planning.ranking import Ranking
 from tests import oracle
 from tests.unit.test_planner_world import Claim, Reader, World, random_world
 

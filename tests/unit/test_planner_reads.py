@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from django_durable.core.candidates import Candidate
-from django_durable.core.limits import PartitionRoom, Rooms
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import PartitionRoom, Rooms
 from tests.unit.test_planner_world import Claim, World
 
 ROWS = 3000

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from django_durable.core.candidates import HEAD, Candidate, Place
-from django_durable.core.limits import PartitionRoom, Rooms
-from django_durable.core.planner import MAX_PASSES, Planner
-from django_durable.core.reading import Exclusions
+from django_durable.core.planning.candidates import HEAD, Candidate, Place
+from django_durable.core.planning.limits import PartitionRoom, Rooms
+from django_durable.core.planning.planner import MAX_PASSES, Planner
+from django_durable.core.planning.reading import Exclusions
 from tests import oracle
 
 

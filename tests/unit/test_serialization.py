@@ -15,8 +15,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from django_durable.core.jsontree import MAX_DEPTH
-from django_durable.core.serialization import dumps, dumps_call, json_serializer, loads, loads_call
+from django_durable.core.payloads.jsontree import MAX_DEPTH
+from django_durable.core.payloads.serialization import dumps, dumps_call, json_serializer, loads, loads_call
 from django_durable.exceptions import NotSerializable, PayloadTooLarge, PayloadUnreadable
 from tests.unit import stored
 from tests.unit.stored import MAX_BYTES, same
@@ -211,7 +211,7 @@ def test_what_is_too_deep_for_the_stack_left_is_refused():
 
 def test_a_tangle_that_would_fill_the_memory_is_refused(monkeypatch):
     for module in ("jsontext", "jsontree"):
-        monkeypatch.setattr(f"django_durable.core.{module}.MAX_VALUES", 20_000)
+        monkeypatch.setattr(f"django_durable.core.payloads.{module}.MAX_VALUES", 20_000)
     tangle: list[object] = []
     for _ in range(60):
         tangle = [tangle, tangle]

@@ -11,11 +11,11 @@ from uuid import UUID
 
 import pytest
 
-from django_durable.core import codecs, records
-from django_durable.core.classes import find_class, is_importable, path_of, shown, type_name
-from django_durable.core.codecs import register_codec
-from django_durable.core.jsontree import tagged_leaf
-from django_durable.core.serialization import dumps, json_serializer, loads
+from django_durable.core.payloads import codecs, records
+from django_durable.core.payloads.classes import find_class, is_importable, path_of, shown, type_name
+from django_durable.core.payloads.codecs import register_codec
+from django_durable.core.payloads.jsontree import tagged_leaf
+from django_durable.core.payloads.serialization import dumps, json_serializer, loads
 from django_durable.exceptions import InvalidOption, NotSerializable, PayloadUnreadable
 from tests.unit import stored
 from tests.unit.stored import Colour, Frozen, Money, Plain, Point, Right, Tagged
@@ -27,7 +27,7 @@ HERE = "tests.unit.stored"
 def registry(monkeypatch):
     monkeypatch.setattr(codecs, "FAMILIES", {})
     monkeypatch.setattr(codecs, "BY_TAG", codecs.BY_TAG.copy())
-    monkeypatch.setattr("django_durable.core.jsontree.BY_TAG", codecs.BY_TAG)
+    monkeypatch.setattr("django_durable.core.payloads.jsontree.BY_TAG", codecs.BY_TAG)
 
 
 def write(value):

@@ -11,11 +11,11 @@ from io import StringIO
 import pytest
 
 from django_durable import logs
-from django_durable.core.failures import describe
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Overtaken, Parked
+from django_durable.core.payloads.failures import describe
 from django_durable.instrument import Span, report
-from django_durable.worker.arguments import add_arguments, child_arguments, worker_options
-from django_durable.worker.child_command import start_again
+from django_durable.worker.process.arguments import add_arguments, child_arguments, worker_options
+from django_durable.worker.process.child_command import start_again
 
 BASE = {"verbosity": 1, "settings": None, "pythonpath": None}
 

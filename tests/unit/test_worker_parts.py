@@ -16,16 +16,16 @@ from django.db import DataError, IntegrityError, InternalError, OperationalError
 
 from django_durable.claim.claimer import Claims
 from django_durable.core.outcomes import Completed, Deferred, Failed, Waiting
-from django_durable.core.stops import StoppedBy
-from django_durable.worker import leash
-from django_durable.worker.asked import TOGETHER, Asked
-from django_durable.worker.bell import Bell
-from django_durable.worker.cadence import LONGEST, Cadence
-from django_durable.worker.lane import ROWS_A_STATEMENT, TRIES, Lane, is_poison
-from django_durable.worker.os_signals import Requests
-from django_durable.worker.queue_set import ServedQueue
-from django_durable.worker.supervisor import resident_megabytes
-from django_durable.worker.tally import word_for
+from django_durable.core.planning.stops import StoppedBy
+from django_durable.worker.polling.asked import TOGETHER, Asked
+from django_durable.worker.polling.bell import Bell
+from django_durable.worker.polling.cadence import LONGEST, Cadence
+from django_durable.worker.polling.queue_set import ServedQueue
+from django_durable.worker.process import leash
+from django_durable.worker.process.os_signals import Requests
+from django_durable.worker.process.supervisor import resident_megabytes
+from django_durable.worker.slots.tally import word_for
+from django_durable.worker.writing.lane import ROWS_A_STATEMENT, TRIES, Lane, is_poison
 
 SECONDS = 30
 

@@ -12,13 +12,13 @@ from django.db import connections
 
 from django_durable import logs
 from django_durable.conf import settings
-from django_durable.worker import leash
-from django_durable.worker.arguments import add_arguments, child_arguments, worker_options
-from django_durable.worker.child_command import start_again
 from django_durable.worker.connecting import bound_waits
-from django_durable.worker.os_signals import Requests
-from django_durable.worker.parent import Parent
-from django_durable.worker.supervisor import Supervisor, Verdict
+from django_durable.worker.process import leash
+from django_durable.worker.process.arguments import add_arguments, child_arguments, worker_options
+from django_durable.worker.process.child_command import start_again
+from django_durable.worker.process.os_signals import Requests
+from django_durable.worker.process.parent import Parent
+from django_durable.worker.process.supervisor import Supervisor, Verdict
 
 
 class Command(BaseCommand):

@@ -1,0 +1,3 @@
+"""Values and errors as text, and back, without loss."""
+
+from __future__ import annotations

@@ -1,0 +1,181 @@
+"""What the running body's durable calls find: which run this is, its history, and the next number.
+
+Imports no models, so that declarations can be made before Django has loaded them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django_durable.core.fence import Fence
+from django_durable.core.waits import Wait
+from django_durable.exceptions import DeadlinePassed, InsideWorkflow, OutsideWorkflow, UnexpectedStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django_durable.core.run import Run
+    from django_durable.engine.execution.recorder import Recorder
+
+
+class Recorded(NamedTuple):
+    """One checkpoint of the history."""
+
+    step: int
+    name: str
+    output: str | None
+    error: str | None
+    serialization: str
+    child: str | None
+
+
+StepCaller = Callable[["WorkflowContext", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+@dataclass(slots=True)
+class Branches:
+    """How many branches of an async body are inside durable calls, and for what those wait that wait."""
+
+    running: int = 0
+    waits: list[Wait] = field(default_factory=list)
+
+    def joined(self) -> Wait:
+        return reduce(Wait.joined, self.waits)
+
+
+@dataclass(slots=True)
+class WorkflowContext:
+    """One execution of one run.
+
+    Numbers are taken at the call, so that concurrent calls are numbered in source order. Once the run is lost
+    or has diverged, every further durable call says so again, whatever the body swallowed. `due` is the
+    deadline on this process's monotonic clock.
+    """
+
+    run: Run
+    history: dict[int, Recorded]
+    recorder: Recorder
+    using: str
+    step_caller: StepCaller
+    atomic_depth: int = 0
+    is_async: bool = False
+    due: float | None = None
+    last_step: int = 0
+    broken_by: BaseException | None = None
+    branches: Branches = field(default_factory=Branches)
+
+    @property
+    def fence(self) -> Fence:
+        return self.run.fence
+
+    def call_step(self, step: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.step_caller(self, step, args, kwargs)
+
+    def take_number(self) -> int:
+        if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
+            self.broken_by = DeadlinePassed(self.run.id)
+        if self.broken_by is not None:
+            raise self.broken_by
+        self.last_step += 1
+        return self.last_step
+
+    def find(self, number: int, name: str) -> Recorded | None:
+        """The checkpoint of this number; raises UnexpectedStep if another call was recorded there."""
+        recorded = self.history.get(number)
+        if recorded is not None and recorded.name != name:
+            self.broken_by = UnexpectedStep(self.run.id, number, recorded.name, name)
+            raise self.broken_by
+        return recorded
+
+
+class StepContext(NamedTuple):
+    """The step whose body runs now; `attempt` counts from 1."""
+
+    workflow_id: str | None
+    number: int | None
+    name: str
+    attempt: int = 1
+    due: float | None = None
+
+    def remaining(self) -> float | None:
+        """Seconds left of this attempt's timeout, below 0 once it is over; None: it has none."""
+        return None if self.due is None else self.due - time.monotonic()
+
+
+_workflow: ContextVar[WorkflowContext | None] = ContextVar("durable_workflow", default=None)
+_step: ContextVar[StepContext | None] = ContextVar("durable_step", default=None)
+
+
+# faults that tests put in the way of steps: called before a body and after it, may raise
+interruptions: list[Callable[[StepContext, str], None]] = []
+
+
+@contextmanager
+def running_workflow(context: WorkflowContext) -> Iterator[None]:
+    token = _workflow.set(context)
+    try:
+        yield
+    finally:
+        _workflow.reset(token)
+
+
+@contextmanager
+def running_step(step: StepContext) -> Iterator[None]:
+    token = _step.set(step)
+    try:
+        for interrupt in interruptions:
+            interrupt(step, "before")
+        yield
+        for interrupt in interruptions:
+            interrupt(step, "after")
+    finally:
+        _step.reset(token)
+
+
+def current() -> WorkflowContext | None:
+    """The run whose body calls, unless the call comes from inside one of its steps."""
+    return None if _step.get() is not None else _workflow.get()
+
+
+def surrounding() -> WorkflowContext | None:
+    """The run in whose body or step the call is made."""
+    return _workflow.get()
+
+
+def required(call: str) -> WorkflowContext:
+    context = current()
+    if context is None:
+        raise OutsideWorkflow(call)
+    return context
+
+
+def refuse_inside(call: str) -> None:
+    """Raise InsideWorkflow where a body calls what a replay could not answer alike."""
+    if current() is not None:
+        raise InsideWorkflow(call)
+
+
+def step_context() -> StepContext:
+    """The step that runs here; raises OutsideWorkflow if none does."""
+    step = _step.get()
+    if step is None:
+        raise OutsideWorkflow("step_context()")
+    return step
+
+
+def step_number() -> int | None:
+    """The number of the step that runs here, if one does."""
+    step = _step.get()
+    return None if step is None else step.number
+
+
+def workflow_id() -> str | None:
+    """The id of the run that is executing here, in its body or in a step of it."""
+    context = _workflow.get()
+    return None if context is None else context.run.id

@@ -1,0 +1,200 @@
+"""Run a durable call to its end: blocking, or as a coroutine of an async body. Each is written once.
+
+A durable call is a generator that does its reading and writing between its yields, and yields what it has to
+wait for: `Pause` (seconds, here), `Wait` (long: the run may leave the worker), or an awaitable of a pair of
+value and error. It must look again after every yield. What it returns is the call's value, or `Raised`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
+
+from django_durable.core.waits import Wait
+from django_durable.engine.execution.context import WorkflowContext, current
+from django_durable.exceptions import AwaitNeeded, DeadlinePassed, Superseded, Suspended
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Operation = Generator[Any, Any, Any]
+LOST = (Superseded, Suspended, DeadlinePassed)
+LINGER = 0.25  # seconds between looks of a branch that waits while other branches of its body still run
+TURNS = 3  # of the event loop, in which a branch that just ended may begin its next call
+
+_as_coroutine: ContextVar[bool] = ContextVar("durable_as_coroutine", default=False)
+
+
+class Pause(NamedTuple):
+    """A short wait that keeps the slot."""
+
+    seconds: float
+
+
+class Light(NamedTuple):
+    """A call whose first turn touches no database: an event loop may run that turn itself."""
+
+    operation: Operation
+
+
+class Raised(NamedTuple):
+    """The call's result is this error."""
+
+    error: BaseException
+
+
+class _Finished(NamedTuple):
+    value: Any
+
+    def result(self) -> Any:
+        if isinstance(self.value, Raised):
+            raise self.value.error
+        return self.value
+
+
+def at_once(result: Any) -> Operation:
+    """A call that has nothing to wait for: a result, or a function that gives it when the call is run."""
+    return result() if callable(result) else result
+    yield
+
+
+def perform(call: str, begin: Callable[[], Operation | Light], *, is_async: bool = False) -> Any:
+    """The value of the call, or a coroutine of it if an async twin asked or the call is async by itself.
+
+    `begin` takes the call's numbers, so calls are numbered in the order in which they are made.
+    """
+    context = current()
+    wants_coroutine = is_async or _as_coroutine.get()
+    if context is not None and context.is_async:
+        if not wants_coroutine:
+            raise AwaitNeeded(call, f"a{call}")
+        return _adrive(context, begin())
+    if wants_coroutine and not is_async:
+        return _adrive_freely(begin)
+    return drive(context, begin())
+
+
+def twin(function: Callable[P, R], name: str = "") -> Callable[P, Coroutine[Any, Any, R]]:
+    """The same durable call for async code: numbered when it is called, run when it is awaited."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        token = _as_coroutine.set(True)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _as_coroutine.reset(token)
+
+    call.__name__ = call.__qualname__ = name or f"a{function.__name__}"
+    return markcoroutinefunction(call)
+
+
+def drive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
+    operation = asked.operation if isinstance(asked, Light) else asked
+    answer = None
+    with _noting_loss(context):
+        while not isinstance(turn := _advance(operation, answer), _Finished):
+            answer = _wait(turn)
+        return turn.result()
+
+
+def _wait(turn: Any) -> Any:
+    match turn:
+        case Pause(seconds):
+            time.sleep(seconds)
+        case Wait():
+            raise Suspended(turn)
+        case _:
+            return async_to_sync(_awaited)(turn)
+
+
+async def _awaited(turn: Awaitable[Any]) -> Any:
+    return await turn
+
+
+def _advance(operation: Operation, answer: Any) -> Any:
+    """The next thing to wait for; a StopIteration must not leave a thread as an exception."""
+    try:
+        return operation.send(answer)
+    except StopIteration as end:
+        return _Finished(end.value)
+
+
+_advance_in_thread = sync_to_async(_advance, thread_sensitive=True)
+
+
+async def _adrive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
+    with _noting_loss(context), _counted(context):
+        if isinstance(asked, Light):
+            operation = asked.operation
+            turn = _advance(operation, None)
+        else:
+            operation = asked
+            turn = await _advance_in_thread(operation, None)
+        while not isinstance(turn, _Finished):
+            turn = await _advance_in_thread(operation, await _await(context, turn))
+        return turn.result()
+
+
+async def _adrive_freely(begin: Callable[[], Operation | Light]) -> Any:
+    return await _adrive(None, await sync_to_async(begin, thread_sensitive=True)())
+
+
+async def _await(context: WorkflowContext | None, turn: Any) -> Any:
+    match turn:
+        case Pause(seconds):
+            await asyncio.sleep(seconds)
+        case Wait():
+            assert context is not None  # only bodies wait long
+            await _leave_or_linger(context, turn)
+        case _:
+            return await turn
+
+
+async def _leave_or_linger(context: WorkflowContext, wait: Wait) -> None:
+    """Leave the worker once every branch of the body waits; until then look again now and then."""
+    branches = context.branches
+    branches.waits.append(wait)
+    try:
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        if len(branches.waits) == branches.running:
+            raise Suspended(branches.joined())
+        await asyncio.sleep(LINGER)
+    finally:
+        branches.waits.remove(wait)
+
+
+class _noting_loss:
+    """Once the run is lost, every further durable call of the body says so again."""
+
+    def __init__(self, context: WorkflowContext | None) -> None:
+        self.context = context
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if self.context is not None and isinstance(error, LOST) and self.context.broken_by is None:
+            self.context.broken_by = error
+
+
+class _counted:
+    """One more branch of the body is inside a durable call."""
+
+    def __init__(self, context: WorkflowContext | None) -> None:
+        self.branches = None if context is None else context.branches
+
+    def __enter__(self) -> None:
+        if self.branches is not None:
+            self.branches.running += 1
+
+    def __exit__(self, *_: object) -> None:
+        if self.branches is not None:
+            self.branches.running -= 1

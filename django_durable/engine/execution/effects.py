@@ -1,0 +1,123 @@
+"""Durable calls that write: what they do and their checkpoint commit together, or not at all.
+
+The order of locks: the rows of others first where somebody may hold those and wait for us (a receiver that is
+about to suspend), else the run's own row first, so that a superseded execution does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from django_durable.claim.isolation import read_committed
+from django_durable.core.fence import Fence
+from django_durable.engine import payloads
+from django_durable.engine.execution.context import Recorded, WorkflowContext, step_number, surrounding
+from django_durable.engine.execution.drive import Operation, Raised, at_once
+from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
+from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
+from django_durable.engine.execution.steps import replay
+from django_durable.engine.execution.transactions import refuse_open_transaction
+from django_durable.exceptions import ControlFlow, Superseded
+from django_durable.models import database
+
+
+class Done(NamedTuple):
+    """What an effect gives its caller, and the workflow that it started or found."""
+
+    value: Any = None
+    child: str | None = None
+
+
+Effect = Callable[[int], Done]
+
+
+def effect(context: WorkflowContext, name: str, do: Effect, *, own_row_first: bool = True) -> Operation:
+    """A recorded call; `do` runs in the transaction that records its value. Takes one number."""
+    if not context.is_async:
+        refuse_open_transaction(context, name)
+    number = context.take_number()
+    recorded = context.find(number, name)
+    if recorded is not None:
+        return at_once(lambda: replay(recorded))
+    return at_once(lambda: commit(context, number, name, do, own_row_first=own_row_first))
+
+
+def commit(
+    context: WorkflowContext, number: int, name: str, do: Effect, *, own_row_first: bool = True
+) -> Any:
+    """Do it and record it; an error is recorded too. An answer lost with its connection is looked up."""
+    while True:
+        try:
+            with read_committed(context.using), transaction.atomic(using=context.using):
+                if own_row_first:
+                    own(context.fence, context.using)
+                done = do(number)
+                _record(context, number, name, done)
+            return done.value
+        except ControlFlow:
+            raise
+        except Exception as error:
+            failure = error
+        if is_outage(failure, context.using):
+            await_database(context.using)
+            if (found := recorded_now(context, number)) is not None:
+                return replay(found)
+        elif not is_conflict(failure):
+            return _fail(context, number, name, failure)
+
+
+def own(fence: Fence, using: str) -> None:
+    """Hold the run's row for the rest of the transaction; raises Superseded."""
+    if not database.fetch("own_run", {"id": fence.workflow_id, "token": fence.token}, using):
+        raise Superseded(fence)
+
+
+def fenced(do: Callable[[int], Any]) -> Any:
+    """Do it from inside a step of the surrounding run, in one transaction: guarded, not recorded."""
+    context = surrounding()
+    assert context is not None
+    with read_committed(context.using), transaction.atomic(using=context.using):
+        own(context.fence, context.using)
+        return do(step_number() or context.last_step)
+
+
+def recorded_now(context: WorkflowContext, number: int) -> Recorded | None:
+    rows = database.fetch("read_step", {"id": context.run.id, "step": number}, context.using)
+    return Recorded(*rows[0]) if rows else None
+
+
+def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
+    """Record a value that was only read."""
+    run = context.run
+    output = payloads.encode(value, f"the result of {name}", run.serialization)
+    context.recorder.checkpoint(Checkpoint(run.id, run.token, number, name, output, None, run.serialization))
+    return value
+
+
+def observe(context: WorkflowContext, name: str, read: Callable[[], Any]) -> Operation:
+    """A recorded look at something that may change. Takes one number."""
+    number = context.take_number()
+    recorded = context.find(number, name)
+    if recorded is not None:
+        return at_once(lambda: replay(recorded))
+    return at_once(lambda: keep(context, number, name, through_outages(read, context.using)))
+
+
+def _record(context: WorkflowContext, number: int, name: str, done: Done) -> None:
+    run = context.run
+    output = payloads.encode(done.value, f"the result of {name}", run.serialization)
+    checkpoint = Checkpoint(
+        run.id, run.token, number, name, output, None, run.serialization, child=done.child
+    )
+    if not write_checkpoints([checkpoint], context.using):
+        raise Superseded(run.fence)
+
+
+def _fail(context: WorkflowContext, number: int, name: str, error: Exception) -> Raised:
+    run = context.run
+    text = payloads.encode_error(error)
+    context.recorder.checkpoint(Checkpoint(run.id, run.token, number, name, None, text, run.serialization))
+    return Raised(error)

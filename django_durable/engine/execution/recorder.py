@@ -1,0 +1,172 @@
+"""The one door for an execution's writes: checkpoints and endings, each guarded by its own claim's token.
+
+A write is a value; `Recorder.checkpoint` and `Recorder.end` decide when a batch of them is sent. The plain
+recorder here sends each at once on the caller's connection; the worker's groups what many slots wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+from django.db import transaction
+
+from django_durable.claim.isolation import read_committed
+from django_durable.core.fence import Fence
+from django_durable.core.outcomes import (
+    Cancelled,
+    Completed,
+    Deferred,
+    Failed,
+    Outcome,
+    Overtaken,
+    Parked,
+    Waiting,
+)
+from django_durable.core.states import PARKED, Status
+from django_durable.core.waits import Wait
+from django_durable.engine.waits.suspension import suspend_all
+from django_durable.engine.waits.waking import wake_waiters
+from django_durable.exceptions import Superseded
+from django_durable.models import database
+
+Ended = Callable[[bool], None]
+
+
+class Checkpoint(NamedTuple):
+    """The result of one durable call; `seconds` is how long it took."""
+
+    workflow_id: str
+    token: UUID
+    step: int
+    name: str
+    output: str | None
+    error: str | None
+    serialization: str
+    child: str | None = None
+    attempts: int = 1
+    seconds: float = 0.0
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(self.workflow_id, self.token)
+
+
+class Ending(NamedTuple):
+    """How one execution ended."""
+
+    fence: Fence
+    outcome: Outcome
+
+
+class Recorder(Protocol):
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Return once it is committed; raises Superseded if the run is no longer this execution's."""
+
+    def end(self, ending: Ending, then: Ended) -> None:
+        """Write the outcome, now or soon; `then` learns whether the run was still this execution's."""
+
+
+class DirectRecorder:
+    """Sends each write at once, in the caller's transaction if there is one."""
+
+    def __init__(self, using: str) -> None:
+        self.using = using
+
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        if not write_checkpoints([checkpoint], self.using):
+            raise Superseded(checkpoint.fence)
+
+    def end(self, ending: Ending, then: Ended) -> None:
+        then(bool(write_endings([ending], self.using)))
+
+
+def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[tuple[str, UUID, int], bool]:
+    """Record them in one statement; returns (workflow id, token, step) of those whose run is still owned.
+
+    The value is whether it is new: one that is there already was written by a commit whose answer got lost.
+    """
+    columns = list(zip(*checkpoints, strict=True))
+    names = (
+        "ids",
+        "tokens",
+        "steps",
+        "names",
+        "outputs",
+        "errors",
+        "serializations",
+        "children",
+        "attempts",
+        "seconds",
+    )
+    params = {name: list(column) for name, column in zip(names, columns, strict=True)}
+    rows = database.fetch("record_steps", params, using)
+    return {(workflow_id, token, step): is_new for workflow_id, token, step, is_new in rows}
+
+
+def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
+    """Write outcomes: final ones and sleeps in a statement each, deferrals one by one; returns what held."""
+    settled: list[Ending] = []
+    asleep: list[tuple[Fence, Wait]] = []
+    held: set[Fence] = set()
+    for ending in endings:
+        if isinstance(ending.outcome, Deferred):
+            held |= _defer(ending.fence, ending.outcome, using)
+        elif isinstance(ending.outcome, Waiting):
+            asleep.append((ending.fence, ending.outcome.wait))
+        elif not isinstance(ending.outcome, Overtaken):
+            settled.append(ending)
+    return held | suspend_all(asleep, using) | _settle(settled, using)
+
+
+def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
+    if not endings:
+        return set()
+    rows = [_settlement(ending.outcome) for ending in endings]
+    params = {
+        "ids": [ending.fence.workflow_id for ending in endings],
+        "tokens": [ending.fence.token for ending in endings],
+        "statuses": [row[0] for row in rows],
+        "outputs": [row[1] for row in rows],
+        "errors": [row[2] for row in rows],
+    }
+    rows_written = database.fetch("settle", {**params, "wakes_waiters": False}, using)
+    held = {Fence(workflow_id, token) for workflow_id, token, is_left in rows_written if not is_left}
+    if any(is_left for _, _, is_left in rows_written):
+        held |= _settle_and_wake(params, using)
+    return held
+
+
+def _settle_and_wake(params: Mapping[str, Any], using: str) -> set[Fence]:
+    """Outcomes that somebody waits for: written and announced in one transaction."""
+    with read_committed(using), transaction.atomic(using=using):
+        rows = database.fetch("settle", {**params, "wakes_waiters": True}, using)
+        wake_waiters([workflow_id for workflow_id, _, _ in rows], using)
+    return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
+
+
+def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:
+    match outcome:
+        case Completed(output):
+            return Status.SUCCESS, output, None
+        case Failed(error):
+            return Status.ERROR, None, error
+        case Cancelled(error):
+            return Status.CANCELLED, None, error
+        case Parked(error):
+            return PARKED, None, error
+    raise TypeError(f"{outcome!r} settles nothing")
+
+
+def _defer(fence: Fence, outcome: Deferred, using: str) -> set[Fence]:
+    params = {
+        "id": fence.workflow_id,
+        "token": fence.token,
+        "delay": f"{outcome.seconds:.6f} seconds",
+        "failures": outcome.failures,
+        "forgiven": outcome.forgiven,
+        "keeps_place": outcome.keeps_place,
+        "error": outcome.error,
+    }
+    return {fence} if database.fetch("defer", params, using) else set()

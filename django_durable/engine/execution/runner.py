@@ -1,0 +1,174 @@
+"""One execution of one claimed run: admit, read, execute, and write how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django_durable.conf import settings
+from django_durable.core.declaration import WorkflowDeclaration
+from django_durable.core.options import duration
+from django_durable.core.outcomes import (
+    Cancelled,
+    Completed,
+    Deferred,
+    Failed,
+    Outcome,
+    Overtaken,
+    Parked,
+    Waiting,
+)
+from django_durable.core.run import Run
+from django_durable.core.waits import Wait
+from django_durable.engine import payloads
+from django_durable.engine.declared import workflows
+from django_durable.engine.execution.bodies import call_body, due_of
+from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.outages import await_database, is_outage, through_outages
+from django_durable.engine.execution.recorder import Ended, Ending, Recorder
+from django_durable.engine.execution.steps import call_step
+from django_durable.engine.execution.transactions import depth
+from django_durable.engine.waits.suspension import Left, suspend
+from django_durable.exceptions import (
+    Cancel,
+    DeadlinePassed,
+    Fail,
+    InvalidOption,
+    NotSerializable,
+    PayloadTooLarge,
+    Snooze,
+    Superseded,
+    Suspended,
+    UnexpectedStep,
+    UnknownSerialization,
+    UnknownWorkflow,
+    WorkflowCancelled,
+    WorkflowParked,
+)
+from django_durable.instrument import instrument
+from django_durable.models import database
+
+SHORTEST_DEFERRAL = 5.0
+LONGEST_DEFERRAL = 600.0
+DEADLINE = "deadline"
+
+
+class Runner:
+    """Runs what a claim took; every write goes through `recorder`."""
+
+    def __init__(self, recorder: Recorder, using: str) -> None:
+        self.recorder = recorder
+        self.using = using
+
+    def run(self, run: Run, then: Ended = lambda held: None) -> Outcome:
+        """Execute `run` to its outcome and hand that to the recorder; raises nothing of the body's."""
+        with instrument("workflow", workflow=run.name, id=run.id, queue=run.queue) as facts:
+            outcome = facts["outcome"] = self._admit(run)
+        if isinstance(outcome, Waiting) and outcome.is_written:
+            then(True)
+        else:
+            self.recorder.end(Ending(run.fence, outcome), then)
+        return outcome
+
+    def _admit(self, run: Run) -> Outcome:
+        if run.claims > settings().max_recovery_attempts + 1:
+            return Parked(payloads.encode_error(WorkflowParked(run.id)))
+        try:
+            declaration = workflows.get(run.name)
+            args, kwargs = payloads.decode_call(run.input, run.serialization)
+            declaration.check_call(args, kwargs)
+        except (UnknownWorkflow, UnknownSerialization) as not_here:
+            return self._leave_to_others(run, not_here)
+        except Exception as unreadable:
+            return Failed(payloads.encode_error(unreadable))
+        return self._execute(run, declaration, args, kwargs)
+
+    def _leave_to_others(self, run: Run, not_here: Exception) -> Outcome:
+        """Another worker may have the code; each deferral is a tenth of the run's age, so it is never hot."""
+        with instrument("workflow.unknown", workflow=run.name, id=run.id, problem=str(not_here)):
+            age = (run.started_at - run.created_at).total_seconds()
+        seconds = min(max(age / 10, SHORTEST_DEFERRAL), LONGEST_DEFERRAL)
+        return Deferred(seconds, forgiven=1, keeps_place=True, error=payloads.encode_error(not_here))
+
+    def _execute(
+        self, run: Run, declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Outcome:
+        due = due_of(run)
+        history = self._history(run)
+        while True:
+            context = WorkflowContext(
+                run,
+                history,
+                self.recorder,
+                self.using,
+                call_step,
+                atomic_depth=depth(self.using),
+                is_async=declaration.is_async,
+                due=due,
+            )
+            ended = self._execute_once(context, declaration, args, kwargs)
+            if ended is not None:
+                return ended
+            history = self._history(run, read=True)
+
+    def _execute_once(
+        self,
+        context: WorkflowContext,
+        declaration: WorkflowDeclaration,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Outcome | None:
+        """None: the body runs again at once, since the database was away or what it waits for is there."""
+        try:
+            value = call_body(context, declaration, args, kwargs)
+            what = f"the result of workflow {context.run.name!r}"
+            return Completed(payloads.encode(value, what, context.run.serialization))
+        except Suspended as suspended:
+            return self._leave(context.run, suspended.wait)
+        except BaseException as error:
+            if not is_outage(error, self.using):
+                return self._outcome_of(error, context.run, declaration)
+        await_database(self.using)
+        return None
+
+    def _leave(self, run: Run, wait: Wait) -> Outcome | None:
+        if wait.is_sleep:
+            return Waiting(wait)
+        match through_outages(lambda: suspend(run.fence, wait, self.using), self.using):
+            case Left.HAS_COME:
+                return None
+            case Left.SUPERSEDED:
+                return Overtaken()
+        return Waiting(wait, is_written=True)
+
+    def _outcome_of(self, error: BaseException, run: Run, declaration: WorkflowDeclaration) -> Outcome:
+        match error:
+            case Superseded():
+                return Overtaken()
+            case DeadlinePassed():
+                return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, DEADLINE)))
+            case Snooze(delay=delay):
+                return _snoozed(delay)
+            case Cancel(reason=reason):
+                return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, reason)))
+            case Fail() | UnexpectedStep() | NotSerializable() | PayloadTooLarge():
+                return Failed(payloads.encode_error(error))
+        failures = run.attempt + 1
+        if failures < run.max_attempts and declaration.retries.allows(error):
+            return Deferred(
+                declaration.retries.delay(failures, error), failures=1, error=payloads.encode_error(error)
+            )
+        return Failed(payloads.encode_error(error))
+
+    def _history(self, run: Run, *, read: bool = False) -> dict[int, Recorded]:
+        if not (run.has_history or read):
+            return {}
+        rows = database.fetch("read_steps", {"id": run.id}, self.using)
+        return {row[0]: Recorded(*row) for row in rows}
+
+
+def _snoozed(delay: Any) -> Outcome:
+    try:
+        length = duration("the delay of Snooze", delay)
+    except InvalidOption as refused:
+        return Failed(payloads.encode_error(refused))
+    return Deferred(0.0 if length is None else length.total_seconds(), forgiven=1)

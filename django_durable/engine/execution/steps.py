@@ -1,0 +1,106 @@
+"""One step of a body: find its checkpoint, else run it, record what came of it, go on.
+
+An error is a result too: it is recorded, raised here now, and raised again at every replay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django_durable.engine import payloads
+from django_durable.engine.execution.attempts import Attempted, Attempts, Body, try_once
+from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.drive import Light, Operation, Raised, at_once, perform
+from django_durable.engine.execution.outages import await_database, is_outage
+from django_durable.engine.execution.patience import remembered, rest
+from django_durable.engine.execution.recorder import Checkpoint
+from django_durable.engine.execution.transactions import AtomicStep, refuse_open_transaction
+from django_durable.exceptions import NotSerializable, PayloadTooLarge
+
+if TYPE_CHECKING:
+    from django_durable.core.declaration import StepDeclaration
+
+
+def call_step(
+    context: WorkflowContext, step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The recorded result of this call, or the result of running it now, committed before it is returned."""
+    return perform(step.name, lambda: _begin(context, step, args, kwargs), is_async=step.is_async)
+
+
+def _begin(
+    context: WorkflowContext, step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Operation | Light:
+    if not context.is_async:
+        refuse_open_transaction(context, f"step {step.name!r}")
+    number = context.take_number()
+    recorded = context.find(number, step.name)
+    if recorded is not None:
+        return Light(at_once(lambda: replay(recorded)))
+    if step.wants_idempotency_key:
+        kwargs.setdefault("idempotency_key", f"{context.run.id}-{number}")
+    running = _run(context, number, step, lambda: step.function(*args, **kwargs))
+    has_tried = -number in context.history
+    return Light(running) if step.is_async and not has_tried else running
+
+
+def replay(recorded: Recorded) -> Any:
+    if recorded.error is not None:
+        return Raised(payloads.decode_error(recorded.error))
+    return None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
+
+
+def _run(context: WorkflowContext, number: int, step: StepDeclaration, body: Body) -> Operation:
+    attempts = Attempts(step, context.run.id, number)
+    yield from remembered(context, attempts)
+    committed = False
+    if step.atomic:
+        ended, committed = yield from AtomicStep(context, attempts, body).run()
+    else:
+        ended = yield from _attempt_through_outages(context, attempts, body)
+    if not committed:
+        refused = _record(context, number, step, ended)
+        if refused is not None:
+            return Raised(refused)
+    return ended.value if ended.error is None else Raised(ended.error)
+
+
+def _attempt_through_outages(context: WorkflowContext, attempts: Attempts, body: Body) -> Operation:
+    while True:
+        value, error = yield from try_once(attempts, body)
+        if error is not None and is_outage(error, context.using):
+            await_database(context.using)
+            continue
+        ended = attempts.ended((value, error))
+        if isinstance(ended, Attempted):
+            return ended
+        yield from rest(context, attempts, ended)
+
+
+def _record(
+    context: WorkflowContext, number: int, step: StepDeclaration, ended: Attempted
+) -> BaseException | None:
+    """Record how the step ended; returns the error that a result which cannot be stored is recorded as."""
+    run = context.run
+    output = error = refusal = None
+    try:
+        if ended.error is None:
+            output = payloads.encode(ended.value, f"the result of step {step.name!r}", run.serialization)
+    except (NotSerializable, PayloadTooLarge) as refused:
+        refusal = refused
+    if failure := refusal or ended.error:
+        error = payloads.encode_error(failure)
+    context.recorder.checkpoint(
+        Checkpoint(
+            run.id,
+            run.token,
+            number,
+            step.name,
+            output,
+            error,
+            run.serialization,
+            attempts=ended.attempts,
+            seconds=ended.seconds,
+        )
+    )
+    return refusal

@@ -1,0 +1,3 @@
+"""How a run comes into being."""
+
+from __future__ import annotations

@@ -1,0 +1,148 @@
+"""Runs that start at once in the process that asks for them, durable like all others.
+
+They are in line like any run, and this process claims them by id as soon as they are committed; a worker
+that comes first is as welcome. While any runs, a thread keeps the lease of the process; if the process dies,
+a worker takes them over. A run that leaves to wait goes on in a worker.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from django.db import connections, transaction
+
+from django_durable.claim.identity import Identity
+from django_durable.conf import settings
+from django_durable.core.options import Options
+from django_durable.core.run import Run
+from django_durable.engine.execution.context import current
+from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.recorder import DirectRecorder
+from django_durable.engine.execution.runner import Runner
+from django_durable.engine.handle import Handle
+from django_durable.engine.launching import launcher
+from django_durable.engine.launching.launcher import Call
+from django_durable.exceptions import InsideWorkflow, InvalidOption
+from django_durable.models import DEFAULT_QUEUE, Executor, Limit, Queue, WorkflowStatus, database
+from django_durable.models.database import Clock
+
+THREADS = 32
+
+
+def start(name: str, options: Options, call: Call) -> Handle:
+    """Enqueue, and run here once the caller's transaction is committed; raises InvalidOption for limits."""
+    if current() is not None:
+        raise InsideWorkflow(f"{name}.start()")
+    using = database.alias()
+    _refuse_limits(options, using)
+    run = launcher.enqueue(name, options, call)
+    transaction.on_commit(lambda: _process().submit(run.id, using), using=using)
+    return run
+
+
+def _refuse_limits(options: Options, using: str) -> None:
+    """Who passes by the line would pass by its limits too."""
+    queue = Queue.objects.using(using).filter(pk=options.queue or DEFAULT_QUEUE).first()
+    if options.delay is not None or options.run_at is not None:
+        raise InvalidOption("start() begins at once, so it takes no delay or run_at; enqueue it")
+    if queue is None or queue.paused_at is not None or queue.limits_anything:
+        raise InvalidOption(
+            f"start() passes by the line of queue {options.queue or DEFAULT_QUEUE!r}, which is limited, "
+            "paused or not there; enqueue it, or name a queue without limits"
+        )
+    if options.limit_key is not None and Limit.objects.using(using).filter(pk=options.limit_key).exists():
+        raise InvalidOption(f"start() passes by the limit of key {options.limit_key!r}; enqueue it")
+
+
+class Process:
+    """This process as an executor, as long as something runs that it started."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="durable-start")
+        self._lock = threading.Lock()
+        self._running = 0
+        self._executor: UUID | None = None
+        self._idle = threading.Event()
+
+    def submit(self, workflow_id: str, using: str) -> None:
+        self._threads.submit(self._run, workflow_id, using)
+
+    def _run(self, workflow_id: str, using: str) -> None:
+        try:
+            executor = self._enter(using)
+            try:
+                for run in _claim(workflow_id, executor, using):
+                    Runner(DirectRecorder(using), using).run(run)
+            finally:
+                self._leave(using)
+        finally:
+            connections[using].close()
+
+    def _enter(self, using: str) -> UUID:
+        with self._lock:
+            if self._executor is None:
+                self._executor = _register(using)
+                self._idle = threading.Event()
+                keeper = threading.Thread(
+                    target=_keep, args=(self._executor, using, self._idle), daemon=True, name="durable-lease"
+                )
+                keeper.start()
+            self._running += 1
+            return self._executor
+
+    def _leave(self, using: str) -> None:
+        with self._lock:
+            self._running -= 1
+            if not self._running and self._executor is not None:
+                self._idle.set()
+                Executor.objects.using(using).filter(pk=self._executor).delete()
+                self._executor = None
+
+
+_processes: list[Process] = []
+_processes_lock = threading.Lock()
+
+
+def _process() -> Process:
+    """The one of this process; a fork makes its own."""
+    with _processes_lock:
+        if not _processes or _processes[-1].pid != os.getpid():
+            _processes[:] = [Process()]
+            atexit.register(_processes[-1]._threads.shutdown)
+        return _processes[-1]
+
+
+def _claim(workflow_id: str, executor: UUID, using: str) -> list[Run]:
+    """The run, unless a worker was quicker."""
+    runs = WorkflowStatus.objects.db_manager(using)
+    queue = runs.filter(pk=workflow_id).values_list("queue", flat=True).first()
+    mine = {"ids": [workflow_id], "queue": queue, **Identity.of(executor, using).new_claim()}
+    return through_outages(lambda: runs.mark_claimed(mine), using)
+
+
+def _register(using: str) -> UUID:
+    executor = Executor(
+        id=uuid4(),
+        hostname=socket.gethostname(),
+        pid=os.getpid(),
+        app_version=settings().app_version,
+        started_at=Clock(),
+        heartbeat_at=Clock(),
+        lease_expires_at=Clock() + timedelta(seconds=settings().lease),
+    )
+    executor.save(using=using, force_insert=True)
+    return executor.id
+
+
+def _keep(executor: UUID, using: str, idle: threading.Event) -> None:
+    lease = timedelta(seconds=settings().lease)
+    while not idle.wait(settings().heartbeat_interval):
+        through_outages(lambda: Executor.objects.using(using).renew(executor, lease), using)
+    connections[using].close()

@@ -1,0 +1,3 @@
+"""What goes in and out of a run while it lives: messages, events, streams."""
+
+from __future__ import annotations

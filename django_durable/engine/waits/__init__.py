@@ -1,0 +1,3 @@
+"""Bodies that wait without holding a slot, and what wakes them."""
+
+from __future__ import annotations

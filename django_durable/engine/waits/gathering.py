@@ -1,0 +1,121 @@
+"""Waiting for several runs: all of them, or the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connections
+
+from django_durable.core.waits import Wait
+from django_durable.engine.execution.context import WorkflowContext, current
+from django_durable.engine.execution.drive import Operation, Pause, Raised
+from django_durable.engine.execution.effects import keep
+from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.steps import replay
+from django_durable.engine.handle import Handle
+from django_durable.engine.waits.results import (
+    RESULT,
+    result_checkpoint,
+    settled,
+    value_or_error,
+    write_results,
+)
+from django_durable.engine.waits.waiting import NOTHING, begin, growing_pauses, look_until
+from django_durable.exceptions import InsideTransaction, InvalidOption, UnexpectedStep, WorkflowCancelled
+from django_durable.models import WorkflowStatus, database
+
+WAIT_FIRST = "durable.wait_first"
+
+
+def gather(runs: Sequence[Handle], *, return_exceptions: bool) -> Operation:
+    """Every run's result; inside a body each is recorded under a number of its own."""
+    context, ids = current(), [run.id for run in runs]
+    if context is None:
+        return _gather_outside(ids, return_exceptions)
+    begin(context, "gather()")
+    numbers = [context.take_number() for _ in ids]
+    return _gather(context, numbers, ids, return_exceptions)
+
+
+def _gather(
+    context: WorkflowContext, numbers: Sequence[int], ids: Sequence[str], return_exceptions: bool
+) -> Operation:
+    recorded = [context.find(number, RESULT) for number in numbers]
+    while not all(recorded):
+        found = through_outages(lambda: settled(ids, context.using), context.using)
+        left = [workflow_id for workflow_id in ids if workflow_id not in found]
+        if not left:
+            pairs = zip(numbers, ids, strict=True)
+            write_results(
+                context, [result_checkpoint(context, number, found[run], run) for number, run in pairs]
+            )
+            values = [value_or_error(found[run]) for run in ids]
+            return _all(values, return_exceptions)
+        yield Wait(runs=(left[-1],))  # most likely the last to end, so that few wakes are in vain
+    return _all([replay(row) for row in recorded if row is not None], return_exceptions)
+
+
+def _all(values: Sequence[Any], return_exceptions: bool) -> Any:
+    if not return_exceptions:
+        for value in values:
+            if isinstance(value, Raised):
+                return value
+    return [value.error if isinstance(value, Raised) else value for value in values]
+
+
+def wait_first(runs: Sequence[Handle]) -> Operation:
+    """The run that ended first, recorded inside a body."""
+    context, ids = current(), [run.id for run in runs]
+    if not ids or len(set(ids)) < len(ids):
+        raise InvalidOption("wait_first() needs one or more workflows, each once")
+    if context is None:
+        return _as_handle(_look_until_there(lambda: _first(ids, database.alias())))
+    begin(context, "wait_first()")
+    return _as_handle(_wait_first(context, context.take_number(), ids))
+
+
+def _wait_first(context: WorkflowContext, number: int, ids: Sequence[str]) -> Operation:
+    recorded = context.find(number, WAIT_FIRST)
+    if recorded is not None:
+        winner = replay(recorded)
+        if winner not in ids:
+            context.broken_by = UnexpectedStep(
+                context.run.id, number, f"{WAIT_FIRST} of {winner}", WAIT_FIRST
+            )
+            raise context.broken_by
+        return winner
+    own = WorkflowStatus.objects.using(context.using).filter(pk__in=ids, parent=context.run.id)
+    are_children = through_outages(own.count, context.using) == len(ids)
+    wait = Wait(runs=tuple(ids), children_only=are_children)
+    found = yield from look_until(context, lambda: _first(ids, context.using), wait, None)
+    return keep(context, number, WAIT_FIRST, found)
+
+
+def _first(ids: Sequence[str], using: str) -> Any:
+    return next(iter(through_outages(lambda: settled(ids, using), using)), NOTHING)
+
+
+def _gather_outside(ids: Sequence[str], return_exceptions: bool) -> Operation:
+    found = yield from _look_until_there(lambda: _whole(ids, database.alias()))
+    values = [value_or_error(found[workflow_id], WorkflowCancelled) for workflow_id in ids]
+    return _all(values, return_exceptions)
+
+
+def _look_until_there(look: Callable[[], Any]) -> Operation:
+    for pause in growing_pauses():
+        found = look()
+        if found is not NOTHING:
+            return found
+        if connections[database.alias()].in_atomic_block:
+            raise InsideTransaction("waiting for workflows that have not ended")
+        yield Pause(pause)
+
+
+def _whole(ids: Sequence[str], using: str) -> Any:
+    found = settled(ids, using)
+    return found if len(found) == len(set(ids)) else NOTHING
+
+
+def _as_handle(operation: Operation) -> Operation:
+    return Handle((yield from operation))
