@@ -328,6 +328,18 @@ def test_a_waiting_run_is_claimed_when_it_wakes():
     assert rests[0] <= 0.05
 
 
+def test_a_run_that_goes_to_wait_here_wakes_in_time_though_its_queue_is_seldom_asked_for(monkeypatch):
+    monkeypatch.setattr("django_durable.worker.polling.poller.LEARN_WAKES", 0.0)
+    watch = Watch(slots=1, interval=100.0)
+    watch.tick()
+    assert watch.tick() > 90
+    WorkflowFactory.create(
+        status=Status.WAITING, wake_at=Clock() + timedelta(seconds=0.05), input="", started_at=Clock()
+    )
+    watch.poller.run_waits()
+    assert watch.tick() <= 0.05
+
+
 def test_a_conflict_makes_it_ask_less_often(caplog):
     ready(1)
     watch = Watch(slots=1, interval=1.0)

@@ -301,10 +301,22 @@ def test_a_connection_that_was_left_as_it_was_is_kept(house, settings):
     assert len(set(seen)) == 1
 
 
-def test_without_an_age_a_connection_is_closed_after_each_run(house):
-    seen = []
+def test_without_an_age_a_connection_is_kept_for_the_next_run_and_closed_when_the_slot_idles(house):
+    seen: list[int] = []
     house.run(*[lambda: seen.append(ask("SELECT pg_backend_pid()"))] * 3)
-    assert len(set(seen)) == 3
+    assert len(set(seen)) == 1
+    alive = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {seen[0]}"
+    until = time.monotonic() + LONGEST
+    while ask(alive):
+        assert time.monotonic() < until
+
+
+def test_a_connection_that_the_server_ended_while_it_was_kept_fails_no_run(house):
+    """B120"""
+    cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    for _ in range(3):
+        assert house.run(lambda: ask("SELECT 1")) == [Status.SUCCESS]
+        ask(f"{cut} AND datname = current_database()")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

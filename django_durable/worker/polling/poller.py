@@ -31,6 +31,7 @@ SHORTEST = 0.005
 SOON = 0.02
 HOT = 0.25
 JITTER = 0.05
+LEARN_WAKES = 1.0  # seconds: less than the shortest wait in the table
 VERSION_HOLDS = 10.0  # seconds until it is read again whether this release is the newest
 
 
@@ -81,6 +82,13 @@ class Poller(Duty):
         asked = self._queues.get(queue)
         if asked is not None and asked.is_limited:
             asked.is_limited, asked.is_hungry = False, True
+            self.wake()
+
+    def run_waits(self) -> None:
+        """A run went to wait in the table; when it wakes is learned from there, once for all that do."""
+        learn_at = time.monotonic() + LEARN_WAKES
+        if learn_at < self._wakes_at:
+            self._wakes_at = learn_at
             self.wake()
 
     def look(self) -> int:

@@ -16,7 +16,7 @@ import math
 import time
 
 from django_durable.conf import Settings
-from django_durable.core.outcomes import Deferred, Outcome
+from django_durable.core.outcomes import Deferred, Outcome, Waiting
 from django_durable.core.run import Run
 from django_durable.maintenance.pruner import Pruner
 from django_durable.worker.lease.heartbeat import Heartbeat
@@ -172,7 +172,9 @@ class Tree:
 
     def _run_ended(self, run: Run, outcome: Outcome | None) -> None:
         self.poller.run_ended(run.queue)
-        if isinstance(outcome, Deferred):
+        if outcome is None or isinstance(outcome, Waiting):
+            self.poller.run_waits()
+        if isinstance(outcome, Deferred | Waiting):
             self._wake_timekeeper()
         if self.pool.is_idle and (self._is_closing or self.pool.is_spent):
             self.bell.ring()

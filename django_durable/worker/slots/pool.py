@@ -21,7 +21,6 @@ from django_durable.engine.execution.runner import Runner
 from django_durable.worker.slots import sessions
 from django_durable.worker.slots.tally import Tally, word_for
 
-IDLE = 30.0  # seconds after which an idle slot looks whether its connections are too old
 SET_ASIDE = 5.0  # seconds for a run whose execution ended in a way that is not an outcome
 
 logger = logging.getLogger("django_durable.worker")
@@ -126,9 +125,9 @@ class Pool:
         try:
             while True:
                 try:
-                    run = self._waiting.get(timeout=IDLE)
+                    run = self._waiting.get(timeout=sessions.patience())
                 except Empty:
-                    sessions.refresh()
+                    sessions.rest()
                     continue
                 if run is None:
                     return

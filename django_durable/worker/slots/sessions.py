@@ -23,19 +23,35 @@ CHANGES_SESSION = re.compile(
     r"|\bset_config\b|\bpg_(?:try_)?advisory_lock",
     re.IGNORECASE,
 )
+IDLE = 30.0
+BRIEF = 1.0  # seconds that a connection without an age (CONN_MAX_AGE = 0) is kept for the slot's next run
 _mine = threading.local()
 
 
 def adopt_thread() -> None:
     """Watch what this thread's runs do to the connections they open."""
     _mine.changed = set()
+    _mine.brief = set()
     connection_created.connect(_watch_new, dispatch_uid="django_durable.worker.slots.sessions")
 
 
 def refresh() -> None:
-    """Close connections that broke or are too old; where a slot begins a run, and where it idles."""
+    """Close connections that broke or are too old; where a slot begins a run."""
     for connection in connections.all(initialized_only=True):
         connection.close_if_unusable_or_obsolete()
+
+
+def rest() -> None:
+    """Close what an idle slot may not keep open."""
+    refresh()
+    for alias in _mine.brief:
+        connections[alias].close()
+    _mine.brief.clear()
+
+
+def patience() -> float:
+    """Seconds that a slot waits for its next run before it rests."""
+    return BRIEF if _mine.brief else IDLE
 
 
 def leave_clean() -> None:
@@ -70,12 +86,17 @@ def abandon(connection: BaseDatabaseWrapper) -> None:
         connection.close()
     del connections[connection.alias]
     _mine.changed.discard(connection.alias)
+    _mine.brief.discard(connection.alias)
 
 
 def _watch_new(sender: object, connection: BaseDatabaseWrapper, **_: object) -> None:
-    is_known = any(isinstance(wrapper, _Watch) for wrapper in connection.execute_wrappers)
-    if hasattr(_mine, "changed") and not is_known:
+    if not hasattr(_mine, "changed"):
+        return  # another thread's
+    if not any(isinstance(wrapper, _Watch) for wrapper in connection.execute_wrappers):
         connection.execute_wrappers.append(_Watch(connection.alias))
+    if connection.settings_dict["CONN_MAX_AGE"] == 0 and not getattr(connection, "pool", None):
+        connection.close_at = None  # a server process for each run would cost more than the run
+        _mine.brief.add(connection.alias)
 
 
 class _Watch:
