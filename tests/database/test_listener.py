@@ -107,6 +107,32 @@ def test_where_no_notice_arrives_it_says_so_once_and_leaves_the_connection(monke
     assert "LISTEN_DATABASE" in caplog.text
 
 
+def test_the_proof_that_notices_arrive_comes_from_another_session(monkeypatch):
+    """Through a transaction pooler a session hears what it sends itself, and nothing else."""
+    senders, arrived = [], module._arrived
+
+    class Noting:
+        def __init__(self, pgconn):
+            self.pgconn = pgconn
+
+        def consume_input(self):
+            self.pgconn.consume_input()
+
+        def notifies(self):
+            notice = self.pgconn.notifies()
+            if notice:
+                senders.append(notice.be_pid)
+            return notice
+
+    monkeypatch.setattr(module, "_arrived", lambda pgconn: arrived(Noting(pgconn)))
+    listener = Listener("default")
+    listener.tick()
+    own = connection.connection.info.backend_pid
+    listener.finish()
+    assert len(senders) == 1
+    assert senders != [own]
+
+
 def test_a_connection_that_went_quiet_is_probed_again(monkeypatch):
     monkeypatch.setattr(module, "QUIET", 0.01)
     monkeypatch.setattr(module, "PROBE_AFTER", 0.0)
@@ -114,7 +140,7 @@ def test_a_connection_that_went_quiet_is_probed_again(monkeypatch):
     listener.tick()
     assert listener.is_hearing
     probes = []
-    monkeypatch.setattr(listener, "_probe", lambda: bool(probes.append(1)) or True)
+    monkeypatch.setattr(listener, "_comes_back", lambda send: bool(probes.append(send)) or True)
     listener.tick()
-    assert probes == [1]
+    assert probes == [listener._send]
     listener.finish()

@@ -14,6 +14,7 @@ from uuid import uuid4
 import psycopg
 from django.db import Error, OperationalError, connections
 
+from django_durable import sql
 from django_durable.models import database
 from django_durable.worker.service import Duty
 
@@ -64,7 +65,7 @@ class Listener(Duty):
             return self._connect()
         if self._heard or self._wait(QUIET):
             self._pass_on()
-        elif time.monotonic() - self._last_heard > PROBE_AFTER and not self._probe():
+        elif time.monotonic() - self._last_heard > PROBE_AFTER and not self._comes_back(self._send):
             raise OperationalError("notices do not arrive any more") from psycopg.OperationalError()
         return 0.0
 
@@ -73,7 +74,7 @@ class Listener(Duty):
         self._open_ear()
         database.fetch("listen", {}, self.using)
         self._raw.add_notify_handler(self._hear)
-        self.is_hearing = self._probe()
+        self.is_hearing = self._comes_back(self._send_from_elsewhere)
         self.on_notice()
         if self.is_hearing:
             return 0.0
@@ -103,10 +104,10 @@ class Listener(Duty):
                 end.close()
         self._mouth = self._ear = None
 
-    def _probe(self) -> bool:
-        """Whether a notice that this connection sends comes back to it."""
+    def _comes_back(self, send: Callable[[str], None]) -> bool:
+        """Whether a notice that is sent so arrives here."""
         probe = uuid4().hex
-        database.fetch("probe", {"probe": probe}, self.using)
+        send(probe)
         until = time.monotonic() + PATIENCE
         while probe not in self._heard:
             left = until - time.monotonic()
@@ -116,6 +117,19 @@ class Listener(Duty):
         self._heard = [payload for payload in self._heard if payload != probe]
         self._pass_on()
         return True
+
+    def _send(self, probe: str) -> None:
+        database.fetch("probe", {"probe": probe}, self.using)
+
+    def _send_from_elsewhere(self, probe: str) -> None:
+        """One's own notice comes with the answer to its statement: a transaction pooler passes that on too."""
+        other = connections.create_connection(self.using)
+        try:
+            other.ensure_connection()
+            with other.wrap_database_errors:
+                other.connection.execute(sql.load("probe"), {"probe": probe})
+        finally:
+            other.close()
 
     def _pass_on(self) -> None:
         """A notice is empty; what is not is somebody's probe."""
