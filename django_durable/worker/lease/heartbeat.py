@@ -2,6 +2,7 @@
 
 The lease in the row is by the database's clock. How long it is trusted here is measured on this machine's
 monotonic clock from before the renewal was sent, so nothing is claimed on a lease that may have ended.
+It is a thread: native code that holds the interpreter for longer than a lease loses it.
 """
 
 from __future__ import annotations

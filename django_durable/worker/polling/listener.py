@@ -122,7 +122,7 @@ class Listener(Duty):
         database.fetch("probe", {"probe": probe}, self.using)
 
     def _send_from_elsewhere(self, probe: str) -> None:
-        """One's own notice comes with the answer to its statement: a transaction pooler passes that on too."""
+        """One's own notice comes with its statement's answer: a transaction pooler passes that on too."""
         other = connections.create_connection(self.using)
         try:
             other.ensure_connection()
