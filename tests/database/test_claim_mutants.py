@@ -6,7 +6,7 @@ import random
 from itertools import chain
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection
 
 from django_durable.claim import claimer as claimer_module
 from django_durable.claim.usage import Meter
@@ -112,13 +112,13 @@ def small_parts_of(seed: int) -> Break:
 def is_wrong(world: QueueWorld, read_in_parts: Break, monkeypatch) -> bool:
     with monkeypatch.context() as parts:
         read_in_parts(parts)
-        before = transaction.savepoint()
+        before = connection.savepoint()
         try:
             return differs(world)
         except (AssertionError, DatabaseError):
             return True
         finally:
-            transaction.savepoint_rollback(before)
+            connection.savepoint_rollback(before)
 
 
 def differs(world: QueueWorld) -> bool:

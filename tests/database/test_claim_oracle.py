@@ -7,7 +7,7 @@ from collections import Counter
 from uuid import UUID
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from django_durable.claim import usage, windows
 from django_durable.claim.claimer import Claimer, Claims
@@ -32,7 +32,7 @@ def test_a_claim_takes_what_ranking_the_whole_queue_would_take(first, monkeypatc
     for seed in range(first, first + A_TEST):
         read_in_small_parts(monkeypatch, random.Random(seed))
         world = random_world(seed)
-        before = transaction.savepoint()
+        before = connection.savepoint()
         world.load_limits()
         claimer = claimer_of(world)
         if seed % 2:
@@ -43,7 +43,7 @@ def test_a_claim_takes_what_ranking_the_whole_queue_would_take(first, monkeypatc
         claims = claimer.claim(HERE, world.slots)
         assert [run.id for run in claims.runs] == world.expected(), f"seed {seed}"
         assert_written(world, claims)
-        transaction.savepoint_rollback(before)
+        connection.savepoint_rollback(before)
 
 
 CHOSEN = {
