@@ -12,6 +12,7 @@ from django.db import connections
 from django.utils.module_loading import import_string
 
 from django_durable.conf import Settings, settings
+from django_durable.engine import payloads
 from django_durable.engine.queues import declared_queues
 from django_durable.models import database
 
@@ -74,7 +75,8 @@ def _fault(attempt: Callable[[], object]) -> Fault | None:
 
 
 def _import_paths() -> None:
-    for path in (settings().serializer, settings().redact, *settings().context):
+    payloads.own()
+    for path in (settings().redact, *settings().context):
         if path is not None:
             import_string(path)
 

@@ -12,11 +12,13 @@ from asgiref.sync import sync_to_async
 
 from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
 from django_durable.core.options import Options
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.retries import RetryPolicy
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.attempts import call_plainly
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import perform, twin
+from django_durable.exceptions import InvalidOption
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
@@ -79,7 +81,7 @@ class Enqueuer(Generic[P]):
 
     def enqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
         """Put many runs in line, one INSERT a thousand rows; each call is (args, kwargs)."""
-        checked = [(tuple(args), dict(kwargs)) for args, kwargs in calls]
+        checked = [_call(number, call) for number, call in enumerate(calls)]
         for args, kwargs in checked:
             self.declaration.check_call(args, kwargs)
         handles: list[Handle] = _children().enqueue_many(self.declaration.name, self.options, checked)
@@ -272,3 +274,14 @@ def step(
 
 def _path(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
+
+
+def _call(number: int, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    try:
+        args, kwargs = given
+        return tuple(args), dict(kwargs)
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"call {number} of enqueue_many() has to be a pair of args and kwargs, like ((1,), {{}}); "
+            f"it is {quoted(given)}"
+        ) from None

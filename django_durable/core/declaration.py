@@ -17,6 +17,8 @@ from django_durable.exceptions import InvalidOption
 _signature = lru_cache(maxsize=1024)(inspect.signature)
 _is_async = lru_cache(maxsize=1024)(inspect.iscoroutinefunction)
 
+BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDeclaration:
@@ -74,7 +76,9 @@ class WorkflowDeclaration:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return tuple(_signature(self.function).parameters)
+        """Names of what may be passed by position, in order."""
+        given = _signature(self.function).parameters.values()
+        return tuple(parameter.name for parameter in given if parameter.kind in BY_POSITION)
 
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise TypeError now, in the caller, rather than in a worker later."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from django_durable.conf import settings
@@ -53,5 +54,14 @@ decode_error = failures.restore
 
 @lru_cache(maxsize=8)
 def _imported(path: str) -> Serializer:
-    found: Serializer = import_string(path)
+    try:
+        found: Serializer = import_string(path)
+    except ImportError as error:
+        raise ImproperlyConfigured(f"DURABLE['SERIALIZER'] cannot be imported: {error}") from error
+    missing = [name for name in ("tag", "dumps", "loads") if not hasattr(found, name)]
+    if missing:
+        raise ImproperlyConfigured(
+            f"DURABLE['SERIALIZER'] is {path!r}, which lacks {', '.join(missing)}; "
+            "it has to name an object like django_durable.core.payloads.serialization.json_serializer"
+        )
     return found

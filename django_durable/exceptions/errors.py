@@ -36,7 +36,7 @@ class PayloadTooLarge(DurableError, ValueError):
 
     def __init__(self, where: str, size: int, limit: int) -> None:
         super().__init__(
-            f"{where} takes {size} bytes, above the limit of {limit}; store it elsewhere and pass a key, "
+            f"{where}: {size} bytes are above the limit of {limit}; store it elsewhere and pass a key, "
             "or raise DURABLE['MAX_PAYLOAD']"
         )
         self.where = where

@@ -35,9 +35,10 @@ class WorkflowQuerySet(Runs):
 class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: ignore[misc]
     """Each method sends one statement of sql/ on the manager's database."""
 
-    def insert(self, params: Mapping[str, Any]) -> list[str]:
-        """Insert runs in the order given; returns the ids that were free."""
-        return self._column("enqueue", params)
+    def insert(self, params: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """Insert runs in the order given; returns the ids that were free, and whether their queue exists."""
+        rows = self._rows("enqueue", params)
+        return [workflow_id for workflow_id, _ in rows], all(queue_exists for _, queue_exists in rows)
 
     def claim_head(self, queue: str, slots: int, mine: Mapping[str, Any]) -> list[Run]:
         """Claim the head of a line that nothing can reorder; empty also where something can."""

@@ -22,7 +22,7 @@ from django_durable.exceptions import (
     NotSerializable,
     PayloadTooLarge,
 )
-from django_durable.models import WorkflowStatus
+from django_durable.models import Queue, WorkflowStatus
 from tests.testapp.workflows import echo, two_steps
 
 pytestmark = pytest.mark.django_db
@@ -265,3 +265,29 @@ def test_two_functions_under_one_name_are_refused_with_both_places():
         workflow(name="testapp.echo")(lambda: None)
     with pytest.raises(DuplicateDeclaration):
         workflow(name="other", aliases=["testapp.echo"])(lambda: None)
+
+
+def test_an_argument_among_many_is_named_by_its_number_alone():
+    @workflow(name="names.many")
+    def many(a, *rest, b=None): ...
+
+    with pytest.raises(NotSerializable, match=r"^argument 3 cannot"):
+        many.enqueue(1, 2, object())
+    with pytest.raises(NotSerializable, match=r"^argument 1 \('a'\) cannot"):
+        many.enqueue(object(), 2)
+
+
+@pytest.mark.parametrize("calls", [[1, 2], "ab", [((1,), {}), ((1,),)]])
+def test_calls_of_the_wrong_shape_are_told_by_their_number(calls):
+    with pytest.raises(InvalidOption, match=r"call [01] of enqueue_many\(\) has to be a pair"):
+        echo.enqueue_many(calls)
+    assert not WorkflowStatus.objects.exists()
+
+
+def test_every_enqueue_on_a_queue_that_is_gone_says_so(caplog):
+    queue = Queue.objects.create(name="fleeting")
+    echo.using(queue="fleeting").enqueue()
+    assert not caplog.records
+    queue.delete()
+    echo.using(queue="fleeting").enqueue()
+    assert "queue 'fleeting' does not exist yet" in caplog.text

@@ -9,6 +9,7 @@ from django.core.checks import Tags, run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.db import connections
+from django.test import override_settings
 
 from django_durable import checks
 
@@ -141,3 +142,10 @@ class TestTheServer:
     def told(self, databases):
         messages = run_checks(tags=[Tags.database], databases=databases)
         return [message for message in messages if str(message.id).startswith("durable.")]
+
+
+@pytest.mark.parametrize("path", ["json.dumps", "os", "no.where"])
+def test_a_serializer_that_is_none_is_named_by_its_key(path):
+    with override_settings(DURABLE={"SERIALIZER": path}):
+        (found,) = [message for message in run_checks() if message.id == "durable.E003"]
+    assert "DURABLE['SERIALIZER']" in found.msg

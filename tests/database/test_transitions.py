@@ -74,14 +74,14 @@ def test_a_cancelled_run_holds_nothing_any_more(status):
 
 @pytest.mark.parametrize("status", [Status.CANCELLED, PARKED])
 def test_a_resumed_run_starts_anew_with_what_it_recorded(drain, status):
-    run = one(status, claims=102, attempt=3, error="{}", deadline="2020-01-01T00:00:00Z", seq=1)
+    run = one(status, claims=102, attempt=3, error="{}", deadline="2020-01-01T00:00:00Z", seq=0)
     StepFactory.create(workflow=run, step=1)
     StepFactory.create(workflow=run, step=2, output=None, error="{}")
     Handle(run.id).resume()
     row = columns_of(run.id)
     reset = ("claims", "attempt", "error", "output", "deadline", "completed_at", "started_at")
     assert {name: row[name] for name in reset} == {**dict.fromkeys(reset), "claims": 0, "attempt": 0}
-    assert row["line"] == row["seq"] > 1
+    assert row["line"] == row["seq"] > 0
     assert StepOutput.objects.count() == 2
     drain()
     assert Handle(run.id).status == Status.SUCCESS

@@ -224,7 +224,7 @@ def test_the_size_limit_counts_bytes():
     assert dumps(text, where="it", max_bytes=202) == f'"{text}"'
     with pytest.raises(PayloadTooLarge) as caught:
         dumps(text, where="the result of step 'charge'", max_bytes=201)
-    assert "the result of step 'charge' takes 202 bytes, above the limit of 201" in str(caught.value)
+    assert "the result of step 'charge': 202 bytes are above the limit of 201" in str(caught.value)
     with pytest.raises(PayloadTooLarge):
         dumps("a" * 1000, where="it", max_bytes=100)
 

@@ -23,7 +23,7 @@ from django_durable.exceptions import (
     PayloadTooLarge,
     WorkflowIDInUse,
 )
-from django_durable.models import DEFAULT_QUEUE, Queue, WorkflowStatus, database
+from django_durable.models import DEFAULT_QUEUE, WorkflowStatus, database
 from django_durable.signals import workflow_enqueued
 
 ROWS_A_STATEMENT = 1000
@@ -33,7 +33,6 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 Parent = tuple[str | None, int | None]  # its id and the number of the step that starts the child
 NO_PARENT: Parent = (None, None)
 logger = logging.getLogger("django_durable.enqueue")
-_known_queues: set[tuple[str, str]] = set()
 
 
 def enqueue(name: str, options: Options, call: Call, parent: Parent = NO_PARENT) -> Handle:
@@ -81,11 +80,13 @@ def refuse_shared_identity() -> NoReturn:
 
 
 def _insert(params: dict[str, Any], rows: Sequence[tuple[str, str]], using: str) -> list[str]:
-    _warn_of_unknown_queue(params["queue"], using)
     ids, inputs = zip(*rows, strict=True)
-    inserted: list[str] = WorkflowStatus.objects.db_manager(using).insert(
+    inserted: list[str]
+    inserted, queue_exists = WorkflowStatus.objects.db_manager(using).insert(
         {**params, "ids": list(ids), "inputs": list(inputs)}
     )
+    if not queue_exists:
+        logger.warning("queue %r does not exist yet: its workflows wait until it is created", params["queue"])
     if inserted:
         give_notice(using)
         workflow_enqueued.send_robust(Handle, ids=inserted, name=params["name"], queue=params["queue"])
@@ -150,12 +151,3 @@ def _same_id(name: str, taken: str, workflow_id: str, options: Options, using: s
     if options.on_conflict == "reject":
         raise WorkflowIDInUse(workflow_id)
     return Handle(workflow_id, using)
-
-
-def _warn_of_unknown_queue(queue: str, using: str) -> None:
-    if (using, queue) in _known_queues:
-        return
-    if Queue.objects.using(using).filter(pk=queue).exists():
-        _known_queues.add((using, queue))
-    else:
-        logger.warning("queue %r does not exist yet: its workflows wait until it is created", queue)

@@ -55,11 +55,19 @@ class Settled(NamedTuple):
         if self.status == PARKED:
             return WorkflowParked(self.id)
         if self.status == Status.CANCELLED:
-            return cancelled(self.id, failures.summary(self.error).message if self.error else "")
+            return cancelled(
+                self.id, getattr(failures.restore(self.error), "reason", "") if self.error else ""
+            )
         rebuilt = payloads.decode_error(self.error or "")
         if isinstance(rebuilt, StepFailed):
             return WorkflowFailed(self.id, rebuilt.path, rebuilt.message, rebuilt.traceback)
         return rebuilt
+
+    @property
+    def _reason(self) -> str:
+        """Why it was cancelled, as it was given."""
+        cancelled = payloads.decode_error(self.error) if self.error else None
+        return cancelled.reason if isinstance(cancelled, WorkflowCancelled) else ""
 
 
 def settled(ids: Sequence[str], using: str) -> dict[str, Settled]:

@@ -1,7 +1,7 @@
 -- Enqueue runs of one workflow function, in the order given; an id or deduplication id that is taken adds nothing.
 --   rides on   durable_workflow_status_pkey and durable_deduplication, to find conflicts
 --   locks      the rows it inserts
---   returns    the ids that were inserted
+--   returns    the ids that were inserted, and whether their queue exists
 INSERT INTO durable_workflow_status (
     id, name, status, queue, priority, seq, line, group_line, enqueued_xid, arrival,
     partition_key, limit_key, deduplication_id, app_version, attempt, max_attempts, claims,
@@ -32,4 +32,4 @@ FROM (
     ) AS given
 ) AS placed
 ON CONFLICT DO NOTHING
-RETURNING id
+RETURNING id, EXISTS (SELECT FROM durable_queue AS q WHERE q.name = %(queue)s)

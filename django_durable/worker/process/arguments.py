@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--burst",
         action="store_true",
-        help="end when nothing is ready and nothing runs; delayed ones are not ready",
+        help="end when nothing is ready and this worker runs nothing; delayed runs are not ready",
     )
     add("--max-tasks", type=_from(1, int), metavar="N", help="end after having taken so many workflows")
     add("--max-memory", type=_from(1, int), metavar="MB", help="end when the process holds more than this")
