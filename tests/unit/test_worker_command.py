@@ -214,3 +214,13 @@ def test_a_project_that_logs_is_left_to_it(lines):
     lines(style=None)
     assert logs.root.handlers == [own]
     assert logs.root.propagate
+
+
+@pytest.mark.parametrize("option", ["--queue", "--exclude"])
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 256])
+def test_a_name_that_no_queue_can_have_is_refused(capsys, option, name):
+    parser = ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args([f"{option}={name}"])
+    assert f"argument {option}: queue name" in capsys.readouterr().err

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from django_durable.conf import settings
+from django_durable.core.identifiers import check_identifier
+from django_durable.exceptions import InvalidIdentifier
 from django_durable.models import database
 from django_durable.worker.process.options import WorkerOptions
 
@@ -36,11 +38,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--queue",
         action="append",
         dest="queues",
+        type=_queue,
         default=[],
         metavar="NAME",
         help="only this queue; repeatable",
     )
-    add("--exclude", action="append", default=[], metavar="NAME", help="not this queue; repeatable")
+    add(
+        "--exclude",
+        action="append",
+        type=_queue,
+        default=[],
+        metavar="NAME",
+        help="not this queue; repeatable",
+    )
     add("--slots", type=_from(1, int), default=10, help="workflows at a time in one process (10)")
     add("--processes", type=_from(1, int), default=1, help="worker processes under this one (1)")
     add(
@@ -101,6 +111,13 @@ def child_arguments(given: Mapping[str, Any], number: int) -> list[str]:
     if given["worker_id"]:
         said.append(f"--worker-id={given['worker_id']}-{number}")
     return said
+
+
+def _queue(name: str) -> str:
+    try:
+        return check_identifier("queue name", name)
+    except InvalidIdentifier as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _from(least: float, kind: type[int] | type[float]) -> Any:

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError
 
 from shop.demo import show
 from shop.demo.script import QUICK, Script
@@ -39,5 +40,7 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stderr.write("\nStopped. What was in line stays there: the next worker goes on with it.")
             sys.exit(130)
+        except OperationalError as away:
+            raise CommandError(f"the database cannot be reached; is DATABASE_URL right? {away}") from away
         if not is_proven:
             raise CommandError("something was lost, doubled or left undone: see the report above")
