@@ -34,23 +34,9 @@ FLAGS = {"burst": "--burst", "no_listen": "--no-listen", "no_maintenance": "--no
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "--queue",
-        action="append",
-        dest="queues",
-        type=_queue,
-        default=[],
-        metavar="NAME",
-        help="only this queue; repeatable",
-    )
-    add(
-        "--exclude",
-        action="append",
-        type=_queue,
-        default=[],
-        metavar="NAME",
-        help="not this queue; repeatable",
-    )
+    names: dict[str, Any] = {"action": "append", "type": _queue, "default": [], "metavar": "NAME"}
+    add("--queue", dest="queues", help="only this queue; repeatable", **names)
+    add("--exclude", help="not this queue; repeatable", **names)
     add("--slots", type=_from(1, int), default=10, help="workflows at a time in one process (10)")
     add("--processes", type=_from(1, int), default=1, help="worker processes under this one (1)")
     add(
