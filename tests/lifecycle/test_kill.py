@@ -10,9 +10,9 @@ from tests.lifecycle.workers import are_all, hits, statuses, until
 from tests.testapp.lifecycle_workflows import six_steps
 from tests.testapp.models import Ledger, Probe
 
-RUNS = 40
+RUNS = 120
 PLACES = ("one", "three", "four", "six")
-MOMENTS = (1, 9, 23, 38, 55, 71, 90, 113, 134, 155)  # traces left of 160, at which the worker is killed
+MOMENTS = (1, 9, 23, 55, 90, 134, 180, 230, 280, 330)  # traces left of 480, at which the worker is killed
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
