@@ -232,7 +232,7 @@ def test_wait_first_over_runs_of_others_looks_again_now_and_then(drain, obeys):
     drain()
     row = run.record
     assert row.wait_topic == "any"
-    assert row.wake_at - row.updated_at <= timedelta(seconds=5)
+    assert row.wake_at - row.updated_at <= timedelta(seconds=5.1)  # the two are read one after the other
 
 
 @pytest.mark.parametrize("count", [0, 2])
