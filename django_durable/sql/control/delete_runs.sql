@@ -8,17 +8,7 @@ WITH chosen AS MATERIALIZED (
     WHERE w.id = ANY(%(ids)s::text[]) AND w.status = ANY(%(sources)s::text[])
     ORDER BY w.id
     FOR UPDATE
-), steps AS (
-    DELETE FROM durable_step_output AS t USING chosen WHERE t.workflow_id = chosen.id
-), events AS (
-    DELETE FROM durable_event AS t USING chosen WHERE t.workflow_id = chosen.id
-), history AS (
-    DELETE FROM durable_event_history AS t USING chosen WHERE t.workflow_id = chosen.id
-), messages AS (
-    DELETE FROM durable_message AS t USING chosen WHERE t.workflow_id = chosen.id
-), streams AS (
-    DELETE FROM durable_stream_entry AS t USING chosen WHERE t.workflow_id = chosen.id
-)
+), {{delete_what_hangs}}
 DELETE FROM durable_workflow_status AS w
 USING chosen
 WHERE w.id = chosen.id AND w.status = ANY(%(sources)s::text[])
