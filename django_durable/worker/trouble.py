@@ -55,10 +55,6 @@ class Outages:
         self._since = 0.0
         self._lock = threading.Lock()
 
-    @property
-    def under_way(self) -> bool:
-        return bool(self._away)
-
     def began(self, part: object, alias: str, error: BaseException) -> None:
         with self._lock:
             is_first = not self._away

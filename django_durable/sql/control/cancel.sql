@@ -10,8 +10,7 @@ WITH chosen AS MATERIALIZED (
     FOR NO KEY UPDATE
 )
 UPDATE durable_workflow_status AS w
-SET status = 'CANCELLED', error = %(error)s, completed_at = clock_timestamp(), claim_seq = NULL,
-    deduplication_id = NULL, delay_until = NULL, wake_at = NULL, wait_topic = NULL, {{give_up_claim}}, {{leave_line}}
+SET {{cancelled}}, {{give_up_claim}}, {{leave_line}}
 FROM chosen
 WHERE w.id = chosen.id AND w.status = ANY(%(sources)s::text[])
 RETURNING w.id

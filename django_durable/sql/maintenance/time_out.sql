@@ -12,8 +12,7 @@ WITH late AS MATERIALIZED (
     FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE durable_workflow_status AS w
-SET status = 'CANCELLED', error = %(error)s, completed_at = clock_timestamp(), claim_seq = NULL,
-    deduplication_id = NULL, delay_until = NULL, wake_at = NULL, wait_topic = NULL, {{give_up_claim}}, {{leave_line}}
+SET {{cancelled}}, {{give_up_claim}}, {{leave_line}}
 FROM late
 WHERE w.id = late.id AND w.status IN ('DELAYED', 'ENQUEUED', 'PENDING', 'WAITING')
 RETURNING w.id
