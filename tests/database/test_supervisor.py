@@ -16,10 +16,12 @@ from django.core.management import CommandError, call_command
 from django_durable import workflow
 from django_durable.core.states import Status
 from django_durable.models import Executor, Queue, WorkflowStatus
+from django_durable.worker.polling.poller import Look
 from django_durable.worker.process.options import WorkerOptions
 from django_durable.worker.process.os_signals import Requests
 from django_durable.worker.process.supervisor import Supervisor
 from tests.factories import ExecutorFactory, QueueFactory, WorkflowFactory
+from tests.races.executions import running
 from tests.testapp.workflows import echo, two_steps
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,6 +60,20 @@ def test_a_burst_does_what_its_runs_put_in_line():
     burst()
     assert first.status == Status.SUCCESS
     assert WorkflowStatus.objects.filter(status=Status.SUCCESS).count() == 6
+
+
+def test_a_burst_goes_on_after_a_run_that_began_and_ended_between_two_glances():
+    supervisor = Supervisor(WorkerOptions(using="default", burst=True), Requests())
+    poller, tally = supervisor.tree.poller, supervisor.tree.tally
+    run = running()
+    assert not supervisor._burst_is_over()
+    tally.take(run)
+    poller.last_look = Look(1, found=False)  # it looked while the run was about to put another in line
+    tally.give_back(run, "succeeded")
+    assert not supervisor._burst_is_over()
+    assert not supervisor._burst_is_over()
+    poller.last_look = Look(2, found=False)
+    assert supervisor._burst_is_over()
 
 
 def test_a_burst_waits_for_no_limit_that_others_fill():

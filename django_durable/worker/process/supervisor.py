@@ -45,6 +45,7 @@ class Supervisor:
         self.tree = Tree(options, settings(), requests.bell)
         self._patience = max(settings().lease, SHORTEST_PATIENCE)
         self._look: int | None = None
+        self._taken = 0  # when that look was asked for
 
     def run(self) -> Verdict:
         began = time.monotonic()
@@ -93,14 +94,19 @@ class Supervisor:
         return self.options.burst and self._burst_is_over()
 
     def _burst_is_over(self) -> bool:
-        """Nothing runs, and a look at every queue that began after that found nothing to claim."""
-        if not self.tree.is_drained:
-            self._look = None
+        """Nothing runs, and a look at every queue that began after that found nothing and nothing was taken.
+
+        A run may begin, put others in line and end between two glances of this thread; hence the count. The
+        order of the three readings matters: what the look overtook is counted, what is counted is owned.
+        """
+        last, taken = self.tree.poller.last_look, self.tree.tally.done["claimed"]
+        if not self.tree.is_drained or taken != self._taken:
+            self._look, self._taken = None, taken
         elif self._look is None:
             self._look = self.tree.poller.look()
-        elif self.tree.poller.last_look.number >= self._look:
+        elif last.number >= self._look:
             self._look = None
-            return not self.tree.poller.last_look.found and self.tree.is_drained
+            return not last.found
         return False
 
     def _announce(self) -> None:
