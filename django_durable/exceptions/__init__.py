@@ -5,6 +5,7 @@
     DurableError
     ├── InvalidIdentifier          an id, key or name that cannot be stored as it is
     ├── InvalidOption              an option of enqueue or of a declaration
+    ├── InvalidLimit               what a limit or a queue cannot be set to
     ├── NotSerializable            a value that would not come back as it went in
     ├── PayloadTooLarge
     ├── PayloadUnreadable          stored text that cannot be turned back into values
@@ -62,6 +63,7 @@ from django_durable.exceptions.errors import (
     InsideTransaction,
     InsideWorkflow,
     InvalidIdentifier,
+    InvalidLimit,
     InvalidOption,
     NotSerializable,
     OutsideWorkflow,
@@ -98,6 +100,7 @@ __all__ = [
     "InsideTransaction",
     "InsideWorkflow",
     "InvalidIdentifier",
+    "InvalidLimit",
     "InvalidOption",
     "NotSerializable",
     "OutsideWorkflow",

@@ -20,6 +20,15 @@ class InvalidOption(DurableError, ValueError):
     pass
 
 
+class InvalidLimit(DurableError, ValueError):
+    """`what` names the limit or the queue that was left as it was."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(f"{what}: {reason}")
+        self.what = what
+        self.reason = reason
+
+
 class NotSerializable(DurableError, TypeError):
     """`path` leads to the value, `where` says what was to be stored."""
 

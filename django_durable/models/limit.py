@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
@@ -10,9 +10,10 @@ from django.db import models
 from django.db.models import Q
 
 from django_durable.core.identifiers import check_identifier
-from django_durable.core.options import LONGEST
+from django_durable.core.planning.coherence import faults_of_limit
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models.fields import KeyField
+from django_durable.models.settable import SettableQuerySet, at_least_one, countable
 
 
 def validate_key(value: str) -> None:
@@ -22,11 +23,20 @@ def validate_key(value: str) -> None:
         raise ValidationError(str(error)) from error
 
 
-def fault_of_period(period: timedelta) -> str | None:
-    """What is wrong with the sliding window of a rate: PostgreSQL has to count back from now by it."""
-    if period <= timedelta(0):
-        return "must be longer than nothing"
-    return None if period <= LONGEST else f"must be at most {LONGEST.days} days long"
+class LimitQuerySet(SettableQuerySet["Limit"]):
+    def set(self, key: str, **limits: Any) -> Limit:
+        """Give a key a limit, or edit the one it has: `max_running`, and `max_starts` in each window `per`.
+
+        What is not named stays as it is, None takes it away. Lengths are timedeltas or seconds. It holds from
+        the next claim, or if called within a transaction from its commit. Raises InvalidLimit.
+        """
+        if "per" in limits:
+            limits["window"] = limits.pop("per")
+        return self.keep(check_identifier("limit key", key), limits)
+
+    def clear(self, key: str) -> bool:
+        """Let a key be unlimited; whether it had a limit."""
+        return bool(self.here.filter(pk=check_identifier("limit key", key)).delete()[0])
 
 
 class Limit(models.Model):
@@ -41,10 +51,14 @@ class Limit(models.Model):
     )
     window = models.DurationField(null=True, blank=True, help_text="The sliding window of max starts.")
 
+    objects = LimitQuerySet.as_manager()
+
     class Meta:
         db_table = "durable_limit"
         ordering = ["key"]
         constraints = [
+            *at_least_one("durable_limit", "max_running", "max_starts"),
+            countable("durable_limit", "window"),
             models.CheckConstraint(
                 condition=Q(max_running__isnull=False) | Q(max_starts__isnull=False),
                 name="durable_limit_limits_something",
@@ -60,14 +74,8 @@ class Limit(models.Model):
         return self.key
 
     def clean(self) -> None:
-        if self.max_running is None and self.max_starts is None:
-            raise ValidationError("Give max running, or max starts with a window, or both.")
-        if (self.max_starts is None) != (self.window is None):
-            missing = "window" if self.window is None else "max_starts"
-            raise ValidationError({missing: "A rate needs both max starts and a window."})
-        fault = None if self.window is None else fault_of_period(self.window)
-        if fault is not None:
-            raise ValidationError({"window": f"The window {fault}."})
+        if faults := faults_of_limit(self.max_running, self.max_starts, self.window):
+            raise ValidationError(faults)
 
 
 class RateStart(models.Model):

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from django_durable.core.identifiers import check_identifier
+from django_durable.core.planning.budget import QueueLimits
+from django_durable.core.planning.coherence import faults_of_queue
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models.database import Clock
 from django_durable.models.fields import KeyField
-from django_durable.models.limit import fault_of_period
+from django_durable.models.settable import SettableQuerySet, at_least_one, countable, whole_rate
 
 if TYPE_CHECKING:
     from typing import Self
 
 DEFAULT_QUEUE = "default"
+COUNTS = (
+    "concurrency",
+    "worker_concurrency",
+    "rate_limit",
+    "partition_concurrency",
+    "partition_worker_concurrency",
+    "partition_rate_limit",
+)
+RATES = ("rate_limit", "partition_rate_limit")
+PERIODS = ("rate_period", "partition_rate_period")
+LIMITS = (*COUNTS, *PERIODS)
+SHORTEST_POLL, LONGEST_POLL = 0.01, 86_400  # seconds
 
 
 def _at_least_one(verbose_name: str, help_text: str) -> models.IntegerField[int | None, int | None]:
@@ -34,7 +47,23 @@ def validate_name(value: str) -> None:
         raise ValidationError(str(error)) from error
 
 
-class QueueQuerySet(models.QuerySet["Queue"]):
+class QueueQuerySet(SettableQuerySet["Queue"]):
+    def set(self, name: str, **limits: Any) -> Queue:
+        """Make a queue, or edit the limits and habits named of the one there is; None takes a limit away.
+
+        Periods are timedeltas or seconds. It holds from the next claim, or if called within a transaction
+        from its commit. Raises InvalidLimit, also where DURABLE['QUEUES'] owns the queue.
+        """
+        return self.keep(check_identifier("queue name", name), limits)
+
+    def clear(self, name: str) -> bool:
+        """Take all limits of a queue away, and leave its habits; whether it had any."""
+        row = self.here.filter(pk=check_identifier("queue name", name)).first()
+        had_limits = row is not None and any(getattr(row, limit) is not None for limit in LIMITS)
+        if had_limits:
+            self.keep(name, dict.fromkeys(LIMITS))
+        return had_limits
+
     def running(self) -> Self:
         return self.filter(paused_at__isnull=True)
 
@@ -64,7 +93,10 @@ class Queue(models.Model):
     fair = models.BooleanField(default=False, help_text="Take turns between partition keys or limit keys.")
     paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     polling_interval = models.FloatField(
-        null=True, blank=True, validators=[MinValueValidator(0.01)], help_text="Seconds; empty: the default."
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(SHORTEST_POLL), MaxValueValidator(LONGEST_POLL)],
+        help_text="Seconds; empty: the default.",
     )
     waiting_holds_slot = models.BooleanField(
         default=True, help_text="A workflow that sleeps or waits for a message still counts as in flight."
@@ -78,6 +110,18 @@ class Queue(models.Model):
     class Meta:
         db_table = "durable_queue"
         ordering = ["name"]
+        constraints = [
+            *at_least_one("durable_queue", *COUNTS),
+            *(
+                whole_rate("durable_queue", limit, period)
+                for limit, period in zip(RATES, PERIODS, strict=True)
+            ),
+            *(countable("durable_queue", period) for period in PERIODS),
+            models.CheckConstraint(
+                condition=models.Q(polling_interval__range=(SHORTEST_POLL, LONGEST_POLL)),
+                name="durable_queue_polls_at_times",
+            ),
+        ]
         permissions = [("pause_queue", "Can pause queues and let them go on")]
 
     def __str__(self) -> str:
@@ -111,56 +155,13 @@ class Queue(models.Model):
             )
         )
 
+    @property
+    def why_not_settable(self) -> str | None:
+        if not self.code_owned:
+            return None
+        return "it is declared in DURABLE['QUEUES'], where its limits are set, and again after each migrate"
+
     def clean(self) -> None:
-        problems = {
-            **_exceeds("worker_concurrency", self.worker_concurrency, "concurrency", self.concurrency),
-            **_exceeds("partition_concurrency", self.partition_concurrency, "concurrency", self.concurrency),
-            **_exceeds(
-                "partition_worker_concurrency",
-                self.partition_worker_concurrency,
-                "partition_concurrency",
-                self.partition_concurrency,
-            ),
-            **_exceeds(
-                "partition_worker_concurrency",
-                self.partition_worker_concurrency,
-                "worker_concurrency",
-                self.worker_concurrency,
-            ),
-            **_half_a_rate("rate_limit", self.rate_limit, "rate_period", self.rate_period),
-            **_half_a_rate(
-                "partition_rate_limit",
-                self.partition_rate_limit,
-                "partition_rate_period",
-                self.partition_rate_period,
-            ),
-            **self._partition_rate_above_queue_rate(),
-        }
-        if problems:
-            raise ValidationError(problems)
-
-    def _partition_rate_above_queue_rate(self) -> dict[str, str]:
-        of_queue = _starts_a_second(self.rate_limit, self.rate_period)
-        of_partition = _starts_a_second(self.partition_rate_limit, self.partition_rate_period)
-        if of_queue is None or of_partition is None or of_partition <= of_queue:
-            return {}
-        return {"partition_rate_limit": "A partition's rate cannot be above the rate of its queue."}
-
-
-def _starts_a_second(limit: int | None, period: timedelta | None) -> float | None:
-    return limit / period.total_seconds() if limit and period else None
-
-
-def _exceeds(name: str, value: int | None, bound_name: str, bound: int | None) -> dict[str, str]:
-    if value is None or bound is None or value <= bound:
-        return {}
-    words = {part: part.replace("_", " ") for part in (name, bound_name)}
-    return {name: f"The {words[name]} ({value}) cannot be above the {words[bound_name]} ({bound})."}
-
-
-def _half_a_rate(name: str, limit: int | None, period_name: str, period: timedelta | None) -> dict[str, str]:
-    if (limit is None) == (period is None):
-        fault = None if period is None else fault_of_period(period)
-        return {} if fault is None else {period_name: f"The period {fault}."}
-    missing = period_name if period is None else name
-    return {missing: "A rate needs both a limit and a period."}
+        limits = QueueLimits(**{limit: getattr(self, limit) for limit in LIMITS})
+        if faults := faults_of_queue(limits):
+            raise ValidationError(faults)

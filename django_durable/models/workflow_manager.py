@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import models
 
-from django_durable.core.planning.budget import InFlight
+from django_durable.core.planning.budget import InFlight, QueueLimits
 from django_durable.core.planning.candidates import Candidate, Place
 from django_durable.core.run import Run
 from django_durable.core.states import ACTIVE, FINAL
@@ -100,9 +100,10 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         names = [name or "" for name in partitions]
         return self._rows("partitions_in_flight", {"queue": queue, "executor": executor, "partitions": names})
 
-    def queues_with_work(self, queues: Sequence[str], ready: Mapping[str, Any]) -> list[str]:
-        """Those of the queues that have a row which this process may start."""
-        return self._column("waiting_queues", {"queues": list(queues), **ready})
+    def queues_with_work(self, queues: Sequence[str], ready: Mapping[str, Any]) -> dict[str, QueueLimits]:
+        """Those of the queues that have a row which this process may start, and what they allow."""
+        rows = self._rows("waiting_queues", {"queues": list(queues), **ready})
+        return {name: QueueLimits(*limits) for name, *limits in rows}
 
     def _rows(self, statement: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         return database.fetch(statement, params, using=self.db)

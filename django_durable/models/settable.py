@@ -1,0 +1,132 @@
+"""Rows that people set by their key while workers read them: checked in words, and by the table where words
+are passed by."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from datetime import timedelta
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, models, transaction
+from django.db.models import Q
+
+from django_durable.core.options import LONGEST, duration
+from django_durable.core.payloads.excerpt import quoted
+from django_durable.exceptions import InvalidLimit, InvalidOption
+from django_durable.models import database
+
+if TYPE_CHECKING:
+    from typing import Self
+
+M = TypeVar("M", bound=models.Model)
+MOST = 2**31 - 1  # that the column holds
+
+
+class SettableQuerySet(models.QuerySet[M]):
+    @property
+    def here(self) -> Self:
+        """The same rows, in the database that the package uses unless another was asked for."""
+        return self if self._db else self.using(database.alias())  # type: ignore[attr-defined]
+
+    def keep(self, key: str, given: Mapping[str, Any]) -> M:
+        """Write the columns given to the row of this key, made if need be; the others stay as they are."""
+        rows = self.here
+        what = f"{self.model._meta.verbose_name} {key!r}"
+        values = {name: self._value(what, name, value) for name, value in given.items()}
+        try:
+            with transaction.atomic(using=rows.db):
+                return rows._keep(what, key, values)
+        except IntegrityError:
+            if not rows.filter(pk=key).exists():
+                raise
+            return rows._keep(what, key, values)  # somebody made the row meanwhile
+
+    def _keep(self, what: str, key: str, values: Mapping[str, Any]) -> M:
+        with transaction.atomic(using=self.db):
+            row = self.select_for_update(no_key=True).filter(pk=key).first() or self.model(pk=key)
+            for name, value in values.items():
+                setattr(row, name, value)
+            _check(what, row)
+            if row._state.adding:
+                row.save(using=self.db, force_insert=True)
+            else:
+                touched = [
+                    field.name for field in row._meta.concrete_fields if getattr(field, "auto_now", False)
+                ]
+                row.save(using=self.db, update_fields=[*values, *touched])
+        return row
+
+    def _value(self, what: str, name: str, value: Any) -> Any:
+        fields = {field.name: field for field in _settable(self.model)}
+        if name not in fields:
+            close = difflib.get_close_matches(name, fields, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(fields)}"
+            raise InvalidLimit(what, f"nothing is called {name!r} here; {hint}")
+        try:
+            return _of_its_kind(fields[name], value)
+        except InvalidOption as fault:
+            raise InvalidLimit(what, str(fault)) from None
+
+
+def at_least_one(table: str, *columns: str) -> list[models.CheckConstraint]:
+    return [
+        models.CheckConstraint(condition=Q(**{f"{column}__gte": 1}), name=f"{table}_{column}_counts")
+        for column in columns
+    ]
+
+
+def countable(table: str, column: str) -> models.CheckConstraint:
+    """A window that the database can count back by."""
+    return models.CheckConstraint(
+        condition=Q(**{f"{column}__gt": timedelta(0), f"{column}__lte": LONGEST}),
+        name=f"{table}_{column}_ends",
+    )
+
+
+def whole_rate(table: str, limit: str, period: str) -> models.CheckConstraint:
+    """Half a rate would be no limit at all, and nobody would notice."""
+    return models.CheckConstraint(
+        condition=Q(**{f"{limit}__isnull": True, f"{period}__isnull": True})
+        | Q(**{f"{limit}__isnull": False, f"{period}__isnull": False}),
+        name=f"{table}_whole_{limit}",
+    )
+
+
+def _settable(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+    return [field for field in model._meta.concrete_fields if field.editable and not field.primary_key]
+
+
+def _stamps(model: type[models.Model]) -> list[str]:
+    return [field.name for field in model._meta.concrete_fields if getattr(field, "auto_now", False)]
+
+
+def _of_its_kind(field: models.Field[Any, Any], value: Any) -> Any:
+    """The value, as its column holds it; raises InvalidOption."""
+    if value is None and field.null:
+        return None
+    if isinstance(field, models.BooleanField):
+        return _of_type(field.name, value, bool, "True or False")
+    if isinstance(field, models.DurationField):
+        return duration(field.name, value)
+    if isinstance(field, models.FloatField):
+        return _of_type(field.name, value, float, "a number of seconds")
+    return _of_type(field.name, value, int, f"a whole number from 1 to {MOST}")
+
+
+def _of_type(name: str, value: Any, kind: type, words: str) -> Any:
+    fits = type(value) is kind or (kind is float and type(value) is int)
+    if not fits or (kind is int and not 1 <= value <= MOST) or (kind is float and not isfinite(value)):
+        raise InvalidOption(f"{name} must be {words}; it is {quoted(value)}")
+    return value
+
+
+def _check(what: str, row: models.Model) -> None:
+    if fault := getattr(row, "why_not_settable", None):
+        raise InvalidLimit(what, fault)
+    try:
+        row.full_clean(validate_unique=False, validate_constraints=False)
+    except ValidationError as error:
+        raise InvalidLimit(what, " ".join(error.messages)) from None
