@@ -19,7 +19,7 @@ from django_durable.engine.execution.drive import Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
 from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
 from django_durable.engine.execution.steps import replay
-from django_durable.engine.execution.transactions import refuse_open_transaction
+from django_durable.engine.execution.transactions import CommittedBefore, refuse_open_transaction
 from django_durable.exceptions import ControlFlow, Superseded
 from django_durable.models import database
 
@@ -48,7 +48,7 @@ def effect(context: WorkflowContext, name: str, do: Effect, *, own_row_first: bo
 def commit(
     context: WorkflowContext, number: int, name: str, do: Effect, *, own_row_first: bool = True
 ) -> Any:
-    """Do it and record it; an error is recorded too. An answer lost with its connection is looked up."""
+    """Do it and record it; an error is recorded too. After an answer that got lost, it is done again and undone."""
     while True:
         try:
             with read_committed(context.using), transaction.atomic(using=context.using):
@@ -57,14 +57,14 @@ def commit(
                 done = do(number)
                 _record(context, number, name, done)
             return done.value
+        except CommittedBefore:
+            return _found(context, number)
         except ControlFlow:
             raise
         except Exception as error:
             failure = error
         if is_outage(failure, context.using):
             await_database(context.using)
-            if (found := recorded_now(context, number)) is not None:
-                return replay(found)
         elif not is_conflict(failure):
             return _fail(context, number, name, failure)
 
@@ -82,11 +82,6 @@ def fenced(do: Callable[[int], Any]) -> Any:
     with read_committed(context.using), transaction.atomic(using=context.using):
         own(context.fence, context.using)
         return do(step_number() or context.last_step)
-
-
-def recorded_now(context: WorkflowContext, number: int) -> Recorded | None:
-    rows = database.fetch("read_step", {"id": context.run.id, "step": number}, context.using)
-    return Recorded(*rows[0]) if rows else None
 
 
 def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
@@ -112,12 +107,29 @@ def _record(context: WorkflowContext, number: int, name: str, done: Done) -> Non
     checkpoint = Checkpoint(
         run.id, run.token, number, name, output, None, run.serialization, child=done.child
     )
-    if not write_checkpoints([checkpoint], context.using):
-        raise Superseded(run.fence)
+    if not _is_new(checkpoint, context.using):
+        raise CommittedBefore
 
 
-def _fail(context: WorkflowContext, number: int, name: str, error: Exception) -> Raised:
+def _fail(context: WorkflowContext, number: int, name: str, error: Exception) -> Any:
+    """The error, recorded; or what an earlier try recorded that succeeded, so that this one could not."""
     run = context.run
     text = payloads.encode_error(error)
-    context.recorder.checkpoint(Checkpoint(run.id, run.token, number, name, None, text, run.serialization))
-    return Raised(error)
+    checkpoint = Checkpoint(run.id, run.token, number, name, None, text, run.serialization)
+    if through_outages(lambda: _is_new(checkpoint, context.using), context.using):
+        return Raised(error)
+    return _found(context, number)
+
+
+def _is_new(checkpoint: Checkpoint, using: str) -> bool:
+    """Write it; False: it was there, by a commit whose answer got lost. Raises Superseded."""
+    written = write_checkpoints([checkpoint], using)
+    if not written:
+        raise Superseded(checkpoint.fence)
+    return all(written.values())
+
+
+def _found(context: WorkflowContext, number: int) -> Any:
+    step = {"id": context.run.id, "step": number}
+    rows = through_outages(lambda: database.fetch("read_step", step, context.using), context.using)
+    return replay(Recorded(*rows[0]))
