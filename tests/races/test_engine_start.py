@@ -12,7 +12,7 @@ from django_durable import sleep, step, workflow
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
 from django_durable.engine.launching import local
-from django_durable.exceptions import InsideWorkflow, InvalidOption
+from django_durable.exceptions import InsideWorkflow, InvalidOption, NotSerializable
 from django_durable.models import Executor, Limit, Queue, WorkflowStatus
 from tests.testapp.workflows import echo
 
@@ -108,6 +108,12 @@ def test_a_start_does_not_pass_by_limits(limits):
         with pytest.raises(InvalidOption):
             echo.using(**options).start(1)
     assert not WorkflowStatus.objects.exists()
+
+
+@pytest.mark.parametrize(("options", "given"), [({}, object()), ({"delay": 1}, 1)])
+def test_what_cannot_be_started_is_refused_before_any_query(django_assert_num_queries, options, given):
+    with django_assert_num_queries(0), pytest.raises((InvalidOption, NotSerializable)):
+        echo.using(**options).start(given)
 
 
 def test_a_body_starts_nothing_beside_its_history(declare):

@@ -37,11 +37,16 @@ logger = logging.getLogger("django_durable.enqueue")
 
 def enqueue(name: str, options: Options, call: Call, parent: Parent = NO_PARENT) -> Handle:
     """Put one run in line. Raises what the options say about an id or deduplication id that is taken."""
+    return enqueue_encoded(name, options, encoded(name, call), parent)
+
+
+def enqueue_encoded(name: str, options: Options, given: str, parent: Parent = NO_PARENT) -> Handle:
+    """The same for arguments that are text already."""
     using = database.alias()
     params = _params(name, options, parent)
     workflow_id = options.id or uuid7()
     for _ in range(INSERT_TRIES):
-        if _insert(params, [(workflow_id, encoded(name, call))], using):
+        if _insert(params, [(workflow_id, given)], using):
             return Handle(workflow_id, using)
         existing = _existing(name, workflow_id, options, params["queue"], using)
         if existing is not None:

@@ -39,9 +39,11 @@ def start(name: str, options: Options, call: Call) -> Handle:
     """Enqueue, and run here once the caller's transaction is committed; raises InvalidOption for limits."""
     if current() is not None:
         raise InsideWorkflow(f"{name}.start()")
-    using = database.alias()
+    if options.delay is not None or options.run_at is not None:
+        raise InvalidOption("start() begins at once, so it takes no delay or run_at; enqueue it")
+    given, using = launcher.encoded(name, call), database.alias()
     _refuse_limits(options, using)
-    run = launcher.enqueue(name, options, call)
+    run = launcher.enqueue_encoded(name, options, given)
     transaction.on_commit(lambda: _process().submit(run.id, using), using=using)
     return run
 
@@ -49,8 +51,6 @@ def start(name: str, options: Options, call: Call) -> Handle:
 def _refuse_limits(options: Options, using: str) -> None:
     """Who passes by the line would pass by its limits too."""
     queue = Queue.objects.using(using).filter(pk=options.queue or DEFAULT_QUEUE).first()
-    if options.delay is not None or options.run_at is not None:
-        raise InvalidOption("start() begins at once, so it takes no delay or run_at; enqueue it")
     if queue is None or queue.paused_at is not None or queue.limits_anything:
         raise InvalidOption(
             f"start() passes by the line of queue {options.queue or DEFAULT_QUEUE!r}, which is limited, "
