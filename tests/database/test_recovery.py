@@ -8,6 +8,7 @@ import pytest
 from django.db.models import F
 
 from django_durable.claim.claimer import Claimer
+from django_durable.core.payloads.failures import summary
 from django_durable.core.states import PARKED, Status
 from django_durable.maintenance.recovery import Recovery
 from django_durable.models import Executor, WorkflowStatus
@@ -82,6 +83,35 @@ def test_one_dispatched_too_often_is_parked_and_tells_who_waits_for_it(recovery,
     assert (worn.status, worn.claim_token, worn.line) == (PARKED, None, None)
     assert worn.completed_at is not None
     assert fresh.status == Status.ENQUEUED
+
+
+def test_one_that_is_parked_says_why_and_what_to_do(recovery, settings):
+    settings.DURABLE = {"MAX_RECOVERY_ATTEMPTS": 2}
+    executor = ExecutorFactory.create(lost=True, hostname="kiln", pid=77)
+    (worn,) = running(1, executor)
+    WorkflowStatus.objects.filter(pk=worn.pk).update(claims=4)
+    recovery.run_once()
+    worn.refresh_from_db()
+    told = summary(worn.error)
+    assert told.type == "django_durable.exceptions.WorkflowParked"
+    for part in (worn.id, "4 dispatches", str(executor.id), "process 77 on kiln", "then resume it"):
+        assert part in told.message
+
+
+def test_one_that_nobody_known_owned_is_parked_with_a_reason_too(db, settings):
+    settings.DURABLE = {"MAX_RECOVERY_ATTEMPTS": 2}
+    clock = Clock()
+    recovery = Recovery("default", LEASE, clock=clock)
+    executor = ExecutorFactory.create()
+    (worn,) = running(1, executor)
+    WorkflowStatus.objects.filter(pk=worn.pk).update(claims=4)
+    Executor.objects.all().delete()
+    recovery.run_once()
+    clock.now = LEASE
+    recovery.run_once()
+    worn.refresh_from_db()
+    assert worn.status == PARKED
+    assert str(executor.id) in summary(worn.error).message
 
 
 def test_an_executor_that_is_known_no_more_has_one_lease_to_turn_out_to_be_alive(db):
@@ -159,7 +189,7 @@ def test_a_receiver_that_raises_stops_nothing(recovery):
 
 
 def test_one_claimed_by_somebody_else_meanwhile_is_not_his_to_lose(recovery):
-    """B003: the condition is asked again where it is written."""
+    """The condition is asked again where it is written."""
     lost = ExecutorFactory.create(lost=True)
     (run,) = running(1, lost)
     successor = ExecutorFactory.create()

@@ -1,5 +1,5 @@
 -- Put the runs of a lost executor back at their place in line, and park those dispatched too often.
---   rides on   durable_owned
+--   rides on   durable_owned, durable_executor_pkey
 --   locks      FOR NO KEY UPDATE SKIP LOCKED; a run that is just settling is left to the next pass
 --   returns    id, status of each run given back or parked
 WITH owned AS MATERIALIZED (
@@ -9,10 +9,22 @@ WITH owned AS MATERIALIZED (
     ORDER BY w.id
     LIMIT %(batch)s
     FOR NO KEY UPDATE SKIP LOCKED
+), lost AS (
+    SELECT format(' (process %%s on %%s)', e.pid, e.hostname) AS place
+    FROM durable_executor AS e
+    WHERE e.id = %(executor)s
 ), parked AS (
     UPDATE durable_workflow_status AS w
     SET status = 'MAX_RECOVERY_ATTEMPTS_EXCEEDED', completed_at = clock_timestamp(), updated_at = clock_timestamp(),
-        claim_seq = NULL, deduplication_id = NULL, {{give_up_claim}}
+        claim_seq = NULL, deduplication_id = NULL, {{give_up_claim}},
+        error = json_build_object(
+            'type', 'django_durable.exceptions.WorkflowParked',
+            'message', format(
+                'workflow %%L was set aside after %%s dispatches that never ended, the last by executor %%s%%s, '
+                    'which was lost; look at what kills its workers, then resume it',
+                w.id, w.claims, w.executor_id, (SELECT lost.place FROM lost)
+            )
+        )::text
     FROM owned
     WHERE w.id = owned.id AND owned.worn_out
         AND w.status = 'PENDING' AND w.executor_id = %(executor)s AND w.claim_token = owned.claim_token
