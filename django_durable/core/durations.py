@@ -18,7 +18,7 @@ UNITS = {
     "d": timedelta(days=1),
 }
 LARGEST_FIRST = (("d", UNITS["d"]), ("h", UNITS["h"]), ("min", UNITS["min"]))
-PART = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([a-z]*)\s*", re.ASCII)
+PART = re.compile(r"(\d{1,8}(?:\.\d{1,6})?)\s*([a-z]*)\s*", re.ASCII)
 
 
 def read(text: str) -> timedelta:
@@ -30,7 +30,7 @@ def read(text: str) -> timedelta:
         if unit is None:
             break
         at = part.end()
-        length = min(length + unit * float(part[1]), LONGEST * 2)  # no sum of parts leaves what can be held
+        length = min(length + unit * float(part[1]), LONGEST * 2)  # a sum that can be held
     if not said or at < len(said):
         raise InvalidOption(f"{quoted(text)} is no length of time; write 30s, 1m, 1h30m or 1d")
     return length

@@ -24,7 +24,7 @@ def validate_key(value: str) -> None:
 
 
 class LimitQuerySet(SettableQuerySet["Limit"]):
-    def set(self, key: str, **limits: Any) -> Limit:
+    def set(self, key: str, /, **limits: Any) -> Limit:
         """Give a key a limit, or edit the one it has: `max_running`, and `max_starts` in each window `per`.
 
         What is not named stays as it is, None takes it away. Lengths are timedeltas or seconds. It holds from

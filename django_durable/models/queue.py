@@ -48,7 +48,7 @@ def validate_name(value: str) -> None:
 
 
 class QueueQuerySet(SettableQuerySet["Queue"]):
-    def set(self, name: str, **limits: Any) -> Queue:
+    def set(self, name: str, /, **limits: Any) -> Queue:
         """Make a queue, or edit the limits and habits named of the one there is; None takes a limit away.
 
         Periods are timedeltas or seconds. It holds from the next claim, or if called within a transaction
