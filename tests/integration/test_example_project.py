@@ -17,6 +17,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.dispositions import as_from_a_terminal
+
 MANAGE = Path(__file__).parents[2] / "example_project" / "manage.py"
 PROCESS = re.compile(r"\(process (\d+)\)")
 
@@ -39,6 +41,7 @@ class Shop(NamedTuple):
             stderr=subprocess.STDOUT,
             text=True,
             env=self.environ(changes),
+            preexec_fn=as_from_a_terminal,
         )
 
     def run(self, *command: str, **changes: str) -> tuple[int, str]:

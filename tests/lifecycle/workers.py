@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django.db import connection
 
 from django_durable.models import Executor, WorkflowStatus
+from tests.dispositions import as_from_a_terminal
 from tests.testapp.models import Probe
 
 LONGEST = 30.0
@@ -51,6 +52,7 @@ class WorkerProcess:
                 stderr=subprocess.STDOUT,
                 env=_environment(PGAPPNAME=self.name, **environment),
                 start_new_session=True,
+                preexec_fn=as_from_a_terminal,
             )
 
     @property
