@@ -77,7 +77,9 @@ class Claimer:
         found = self.cursors.look() if warm else set()
         if cold:
             started = time.monotonic()
-            found |= set(self.runs.queues_with_work(cold, self.identity.ready))
+            in_line = self.runs.queues_with_work(cold, self.identity.ready)
+            found |= in_line.keys()
+            self._limits.update(in_line)
             for queue in cold:
                 self.cursors.note_cold(queue, time.monotonic() - started)
         return [

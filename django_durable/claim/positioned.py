@@ -1,17 +1,26 @@
-"""Read the line behind positions, not from its head, and let them rise by what a committed claim saw."""
+"""Read the line behind positions, not from its head, and let them rise by what a committed claim saw.
+
+In default order the first floors in line give the next rows, window by window, and groups left out cost
+nothing: their floors are passed over in memory. So a claim costs what it takes and the groups it meets, not
+the groups there are. In fair order a group further back may come first, so all of them are weighed: at once
+where they are few, else after windows that cost as much.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
+from django_durable.claim import unsorted
 from django_durable.claim.windows import Directory, Window
-from django_durable.core.planning.candidates import Candidate, limit_key_of
+from django_durable.core.planning.candidates import END, Candidate, Place, limit_key_of, partition_of
 from django_durable.core.planning.planner import Planner, Seek
-from django_durable.core.planning.positions import WHOLE_LINE, Floor, Positions
-from django_durable.models import WorkflowStatus
+from django_durable.core.planning.positions import Floor, Positions
+
+FEW_PLACES = 500  # about a millisecond to weigh
+PLACES_A_FLOOR = 2  # so many are weighed in the time that the rows behind one floor take to read
 
 _place = attrgetter("rank", "line")
 
@@ -20,33 +29,38 @@ class PositionedReader:
     """Feeds one planner from the positions of one queue; the counterpart of windows.LineReader."""
 
     def __init__(self, queue: str, ready: dict[str, Any], using: str, positions: Positions) -> None:
-        self.runs = WorkflowStatus.objects.db_manager(using)
+        self.using = using
         self.params = {"queue": queue, **ready}
         self.positions = positions
         self._seen: dict[Floor, list[Candidate]] = {}
+        self._asked = 0
 
     def begin(self, planner: Planner) -> None:
-        """Tell the planner every group there may be, where groups matter."""
-        if self.positions.by_group:
-            planner.directory(self.positions.places(), True)
+        """Nothing is told before it is asked for."""
 
     def next_window(self, planner: Planner) -> Window:
-        size = planner.window
-        floors = self.positions.floors_of(WHOLE_LINE, planner.cursor, size)
-        rows = self._read("read_behind", floors, planner)
-        return Window(rows[:size], ended=len(rows) < size)
+        size = planner.window // 2
+        floors, reached = self.positions.next_floors(planner.cursor, size, size, self._leaves_out(planner))
+        rows = self._read(floors, planner)
+        for floor, found in rows.items():
+            if len(found) == floor.limit:
+                reached = min(reached, found[-1].place)
+        in_order = sorted((row for found in rows.values() for row in found), key=_place)
+        return Window(in_order, ended=reached == END, reached=reached)
 
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]:
-        seeks = planner.next_groups
-        wanted = {seek.group: self.positions.floors_of(seek.group, seek.after, seek.limit) for seek in seeks}
-        rows = self._read("read_floors", [floor for floors in wanted.values() for floor in floors], planner)
-        found: dict[str, list[Candidate]] = defaultdict(list)
-        for row in rows:
-            found[row.group].append(row)
-        return [(seek, found[seek.group][: seek.limit]) for seek in seeks]
+        wanted = {seek: self._floors_of(seek) for seek in planner.next_groups}
+        rows = self._read([floor for floors in wanted.values() for floor in floors], planner)
+        found = {seek: [row for floor in floors for row in rows[floor]] for seek, floors in wanted.items()}
+        return [(seek, found[seek][: seek.limit]) for seek in wanted]
 
     def walk(self, busy: int) -> Directory | None:
-        """Nothing is left to walk: the positions name every group."""
+        """The positions name every group, without a walk; in default order windows do better."""
+        if not self.positions.fair or not self.positions.by_group:
+            return None
+        if len(self.positions) > FEW_PLACES + PLACES_A_FLOOR * self._asked:
+            return None
+        return Directory(self.positions.places(), complete=True)
 
     def rise(self, taken: Iterable[str]) -> None:
         """Note what the claim saw and took; to be called once it is committed."""
@@ -54,19 +68,40 @@ class PositionedReader:
         for floor, seen in self._seen.items():
             self.positions.rise(floor, seen, gone)
 
-    def _read(self, statement: str, floors: Sequence[Floor], planner: Planner) -> list[Candidate]:
+    def _leaves_out(self, planner: Planner) -> Callable[[str], bool]:
+        """Whether all rows of a group are left out; a line kept whole says nothing of its groups."""
+        if not self.positions.by_group:
+            return lambda group: False
+        keys, partitions, groups = map(frozenset, planner.exclusions)
+        return lambda group: (
+            group in groups or limit_key_of(group) in keys or partition_of(group) in partitions
+        )
+
+    def _floors_of(self, seek: Seek) -> list[Floor]:
+        return self.positions.floors_of(seek.group, seek.after, seek.limit)
+
+    def _read(self, floors: Sequence[Floor], planner: Planner) -> dict[Floor, list[Candidate]]:
+        """The rows behind each floor, in line order."""
+        self._asked += len(floors)
         keys = planner.exclusions.keys
+        rows: dict[Floor, list[Candidate]] = {floor: [] for floor in floors}
+        for position, *row in self._fetch(floors, keys):
+            rows[floors[position - 1]].append(Candidate(*row))
+        if keys:  # else rows of other groups were passed over unseen
+            rows_seen = {floor: rows[floor] for floor in floors if limit_key_of(floor.group) is not None}
+        else:
+            rows_seen = rows
+        self._seen.update(rows_seen)
+        return rows
+
+    def _fetch(self, floors: Sequence[Floor], keys: list[str]) -> list[tuple[Any, ...]]:
+        if not floors:
+            return []
         columns = {
             "groups": [floor.group for floor in floors],
             "ranks": [floor.rank for floor in floors],
             "lines": [floor.line for floor in floors],
             "limits": [floor.limit for floor in floors],
         }
-        found = self.runs.read_floors(statement, {**self.params, **columns, "keys": keys})
-        rows: dict[int, list[Candidate]] = defaultdict(list)
-        for position, row in found:
-            rows[position - 1].append(row)
-        for position, floor in enumerate(floors):
-            if not keys or limit_key_of(floor.group) is not None:  # else rows were passed over unseen
-                self._seen[floor] = rows[position]
-        return sorted((row for _, row in found), key=_place)
+        statement = "read_floors" if self.positions.by_group else "read_behind"
+        return unsorted.fetch(statement, {**self.params, **columns, "keys": keys}, self.using)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from django_durable.core.run import Run
+from django_durable.core.run import Run, microseconds
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
@@ -147,8 +147,8 @@ def _run(row: WorkflowStatus) -> Run:
         row.claims,
         row.partition_key,
         row.limit_key,
-        row.created_at,
-        datetime.now(UTC),
+        microseconds(row.created_at),
+        microseconds(datetime.now(UTC)),
         None,
         row.parent_id,
         row.headers,

@@ -11,7 +11,7 @@ WITH worker AS MATERIALIZED (
                 WHERE own.executor_id = %(executor)s AND own.queue = q.name
             )
         ) AS room,
-        q.partition_worker_concurrency AS partition_room
+        q.partition_worker_concurrency AS partition_room, {{commit_without_waiting}}
     FROM durable_queue AS q
     WHERE q.name = %(queue)s AND q.paused_at IS NULL
 ), due AS MATERIALIZED (

@@ -8,7 +8,7 @@ WITH locked AS MATERIALIZED (
     WHERE w.id = ANY(%(ids)s::text[])
     FOR NO KEY UPDATE SKIP LOCKED
 ), whole AS MATERIALIZED (
-    SELECT true
+    SELECT {{commit_without_waiting}}
     FROM locked AS w
     WHERE w.status = 'ENQUEUED' AND w.queue = %(queue)s AND {{ready}}
     HAVING count(*) = cardinality(%(ids)s::text[])

@@ -1,31 +1,65 @@
--- Cut the history of runs from a step on: what it recorded, received, published and streamed.
---   rides on   durable_step_output_pkey, durable_mailbox, durable_stream_entry_pkey, durable_event_history_pkey
+-- Cut the history of runs from a step on, and single failed steps before it: what they recorded, received,
+-- published and streamed. Where no step is given, from the first failure that no success followed.
+--   rides on   durable_step_output_pkey, durable_mailbox, durable_stream_entry_pkey, durable_event_history_pkey,
+--              durable_workflow_status_pkey
 --   locks      the rows it changes; exact only while the runs' rows are held
---   returns    nothing
-WITH steps AS (
+--   returns    the children that failed, of whose failures the records are cut
+WITH asked AS MATERIALIZED (
+    SELECT * FROM unnest(%(ids)s::text[], %(steps)s::int[]) AS asked (id, step)
+), given AS MATERIALIZED (
+    SELECT asked.id, asked.step FROM asked WHERE asked.step IS NOT NULL
+    UNION ALL
+    SELECT asked.id, min(f.step)
+    FROM asked
+    JOIN durable_step_output AS f ON f.workflow_id = asked.id
+    WHERE asked.step IS NULL AND f.step > 0 AND f.error IS NOT NULL AND NOT EXISTS (
+        SELECT FROM durable_step_output AS k
+        WHERE k.workflow_id = asked.id AND k.step > f.step AND k.error IS NULL AND k.name NOT LIKE 'durable.%%.timer'
+    )
+    GROUP BY asked.id
+), failed AS MATERIALIZED (
+    SELECT * FROM unnest(%(failed_ids)s::text[], %(failed_steps)s::int[]) AS failed (id, step)
+), steps AS (
     DELETE FROM durable_step_output AS s
-    WHERE s.workflow_id = ANY(%(ids)s::text[]) AND abs(s.step) >= %(step)s
+    USING given
+    WHERE s.workflow_id = given.id AND (
+        abs(s.step) >= given.step
+        OR EXISTS (SELECT FROM failed WHERE failed.id = s.workflow_id AND failed.step = abs(s.step))
+        OR s.name LIKE 'durable.%%.timer'
+            AND EXISTS (SELECT FROM failed WHERE failed.id = s.workflow_id AND failed.step = s.step - 1)
+    )
+    RETURNING s.workflow_id, s.child, s.name, s.error
 ), messages AS (
     UPDATE durable_message AS m
     SET consumed_step = NULL
-    WHERE m.workflow_id = ANY(%(ids)s::text[]) AND m.consumed_step >= %(step)s
+    FROM given
+    WHERE m.workflow_id = given.id AND m.consumed_step >= given.step
 ), streams AS (
     DELETE FROM durable_stream_entry AS t
-    WHERE t.workflow_id = ANY(%(ids)s::text[]) AND t.step >= %(step)s
+    USING given
+    WHERE t.workflow_id = given.id AND t.step >= given.step
 ), history AS (
     DELETE FROM durable_event_history AS h
-    WHERE h.workflow_id = ANY(%(ids)s::text[]) AND h.step >= %(step)s
+    USING given
+    WHERE h.workflow_id = given.id AND h.step >= given.step
 ), kept AS MATERIALIZED (
     SELECT DISTINCT ON (h.workflow_id, h.key) h.workflow_id, h.key, h.value, h.serialization, h.set_at
     FROM durable_event_history AS h
-    WHERE h.workflow_id = ANY(%(ids)s::text[]) AND h.step < %(step)s
+    JOIN given ON given.id = h.workflow_id
+    WHERE h.step < given.step
     ORDER BY h.workflow_id, h.key, h.step DESC
 ), restored AS (
     UPDATE durable_event AS e
     SET value = kept.value, serialization = kept.serialization, updated_at = kept.set_at
     FROM kept
     WHERE e.workflow_id = kept.workflow_id AND e.key = kept.key
+), forgotten AS (
+    DELETE FROM durable_event AS e
+    USING given
+    WHERE e.workflow_id = given.id
+        AND NOT EXISTS (SELECT FROM kept WHERE kept.workflow_id = e.workflow_id AND kept.key = e.key)
 )
-DELETE FROM durable_event AS e
-WHERE e.workflow_id = ANY(%(ids)s::text[])
-    AND NOT EXISTS (SELECT FROM kept WHERE kept.workflow_id = e.workflow_id AND kept.key = e.key)
+SELECT DISTINCT c.id
+FROM steps
+JOIN durable_workflow_status AS c ON c.id = steps.child AND c.parent_id = steps.workflow_id
+WHERE steps.error IS NOT NULL AND steps.name = 'durable.result' AND c.status = 'ERROR'
