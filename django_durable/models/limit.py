@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
@@ -12,6 +14,7 @@ from django.db.models import Q
 from django_durable.core.identifiers import check_identifier
 from django_durable.core.planning.coherence import faults_of_limit
 from django_durable.exceptions import InvalidIdentifier
+from django_durable.models import database
 from django_durable.models.fields import KeyField
 from django_durable.models.settable import SettableQuerySet, at_least_one, countable
 
@@ -21,6 +24,18 @@ def validate_key(value: str) -> None:
         check_identifier("limit key", value)
     except InvalidIdentifier as error:
         raise ValidationError(str(error)) from error
+
+
+class LimitInUse(NamedTuple):
+    """A limit, and what is in use of it at one moment; `waiting` is what stands in line with its key."""
+
+    key: str
+    max_running: int | None
+    running: int
+    max_starts: int | None
+    window: timedelta | None
+    starts: int
+    waiting: int
 
 
 class LimitQuerySet(SettableQuerySet["Limit"]):
@@ -37,6 +52,11 @@ class LimitQuerySet(SettableQuerySet["Limit"]):
     def clear(self, key: str) -> bool:
         """Let a key be unlimited; whether it had a limit."""
         return bool(self.here.filter(pk=check_identifier("limit key", key)).delete()[0])
+
+    def in_use(self, keys: Iterable[str] | None = None) -> list[LimitInUse]:
+        """The limits of these keys, or all, by key; counting what waits reads the whole line."""
+        asked = None if keys is None else list(keys)
+        return [LimitInUse(*row) for row in database.fetch("limits_in_use", {"keys": asked}, self.here.db)]
 
 
 class Limit(models.Model):
