@@ -20,7 +20,9 @@ from django_durable.core.uuid7 import uuid7
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
 from django_durable.engine.execution.effects import Done, effect
+from django_durable.engine.execution.origins import Origin
 from django_durable.engine.launching.notices import give_notice
+from django_durable.engine.retrying import go_on, origin_in
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import (
     Cancel,
@@ -84,20 +86,23 @@ def _cancel(ids: Sequence[str], reason: str, using: str, *, is_asked: bool = Tru
 def resume(ids: Sequence[str], *, queue: str | None = None, using: str) -> list[str]:
     """Put cancelled, parked or queued runs in line anew, counters and deadline reset."""
     check_identifier("queue name", queue, optional=True)
-    return _requeue("resume", ids, queue, using)
+    return list(_requeue("resume", ids, queue, using))
 
 
 def retry(ids: Sequence[str], *, using: str) -> list[str]:
-    """Put failed runs in line, to go on from the step that failed."""
-    return _requeue("retry", ids, None, using)
+    """Put failed runs in line, to go on from the step that failed, and children that failed with them."""
+    with read_committed(using), transaction.atomic(using=using):
+        ended = _requeue("retry", ids, None, using)
+        go_on({workflow_id: origin_in(error) for workflow_id, error in ended.items()}, using)
+    return list(ended)
 
 
 def rewind(ids: Sequence[str], *, to_step: int, using: str) -> list[str]:
     """Put runs that ended in line with their history from `to_step` on cut away: they do that again."""
     check_step("to_step", to_step)
-    with transaction.atomic(using=using):
-        changed = _requeue("rewind", ids, None, using)
-        database.change("cut_history", {"ids": changed, "step": to_step}, using)
+    with read_committed(using), transaction.atomic(using=using):
+        changed = list(_requeue("rewind", ids, None, using))
+        go_on(dict.fromkeys(changed, Origin((), to_step)), using)
     return changed
 
 
@@ -155,14 +160,19 @@ def check_step(name: str, value: object) -> None:
         raise InvalidOption(f"{name} must be the number of a step, from 1; it is {value!r}")
 
 
-def _requeue(verb: str, ids: Sequence[str], queue: str | None, using: str) -> list[str]:
-    params = {"queue": queue, "drops_failure": verb == "retry"}
-    changed = _apply(verb, ids, params, "requeue", using=using)
+def _requeue(verb: str, ids: Sequence[str], queue: str | None, using: str) -> dict[str, str | None]:
+    """The ids changed, each with the error that it had ended with."""
+    params = {"queue": queue, "of_parents": False}
+    changed = _rows(verb, ids, params, "requeue", using=using)
     give_notice(using)
-    return changed
+    return dict(changed)
 
 
-def _apply(
+def _apply(verb: str, ids: Sequence[str], *rest: Any, **options: Any) -> list[str]:
+    return [row[0] for row in _rows(verb, ids, *rest, **options)]
+
+
+def _rows(
     verb: str,
     ids: Sequence[str],
     params: Mapping[str, object],
@@ -170,9 +180,9 @@ def _apply(
     *,
     using: str,
     is_asked: bool = True,
-) -> list[str]:
+) -> list[tuple[Any, ...]]:
     given = {"ids": [each for each in ids if database.is_storable(each)], "sources": sources(verb), **params}
-    changed = [row[0] for row in database.fetch(statement or verb, given, using)]
+    changed = database.fetch(statement or verb, given, using)
     if is_asked and len(ids) == 1 and not changed:
         raise _refusal(verb, ids[0], using)
     return changed

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import traceback
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -47,12 +48,13 @@ class Failure(NamedTuple):
     traceback: str
 
 
-def describe(error: BaseException) -> str:
-    """The error as text for a column; never raises."""
+def describe(error: BaseException, beside: Mapping[str, Any] | None = None) -> str:
+    """The error as text for a column; never raises. `beside`, plain JSON, is kept in the record as it is."""
     token = _nesting.set(_nesting.get() + 1)
     try:
         described = _Description(nesting=_nesting.get())
-        data = {**described.of(error), "traceback": described.text(_traceback(error), TRACEBACK)}
+        traceback = described.text(_traceback(error), TRACEBACK)
+        data = {**described.of(error), "traceback": traceback, "beside": {**(beside or {})}}
         return storable(ENCODER.encode(data))
     except Exception as fault:
         return _barely(error, fault)
@@ -64,6 +66,12 @@ def summary(text: str) -> Failure:
     """Never raises: text of another origin is its own message."""
     data = _parsed(text)
     return Failure(shown(data["type"]), data["message"], data["traceback"])
+
+
+def beside(text: str) -> Data:
+    """What was kept beside the error when it was described."""
+    kept = _parsed(text).get("beside")
+    return kept if isinstance(kept, dict) else {}
 
 
 def restore(text: str) -> BaseException:

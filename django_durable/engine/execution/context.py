@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
+from django_durable.engine.execution.origins import Failures
 from django_durable.exceptions import DeadlinePassed, InsideWorkflow, OutsideWorkflow, UnexpectedStep
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class WorkflowContext:
     last_step: int = 0
     broken_by: BaseException | None = None
     branches: Branches = field(default_factory=Branches)
+    failures: Failures = field(default_factory=Failures)
 
     @property
     def fence(self) -> Fence:

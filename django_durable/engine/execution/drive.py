@@ -44,17 +44,21 @@ class Light(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """The call's result is this error."""
+    """The call's result is this error; `steps` are the numbers under which it is recorded."""
 
     error: BaseException
+    steps: tuple[int, ...] = ()
 
 
 class _Finished(NamedTuple):
     value: Any
 
-    def result(self) -> Any:
+    def result(self, context: WorkflowContext | None) -> Any:
         if isinstance(self.value, Raised):
-            raise self.value.error
+            error, steps = self.value
+            if context is not None:
+                context.failures.note(error, steps, context.last_step)
+            raise error
         return self.value
 
 
@@ -101,7 +105,7 @@ def drive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
     with _noting_loss(context):
         while not isinstance(turn := _advance(operation, answer), _Finished):
             answer = _wait(turn)
-        return turn.result()
+        return turn.result(context)
 
 
 def _wait(turn: Any) -> Any:
@@ -139,7 +143,7 @@ async def _adrive(context: WorkflowContext | None, asked: Operation | Light) -> 
             turn = await _advance_in_thread(operation, None)
         while not isinstance(turn, _Finished):
             turn = await _advance_in_thread(operation, await _await(context, turn))
-        return turn.result()
+        return turn.result(context)
 
 
 async def _adrive_freely(begin: Callable[[], Operation | Light]) -> Any:

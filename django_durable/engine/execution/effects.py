@@ -48,7 +48,7 @@ def effect(context: WorkflowContext, name: str, do: Effect, *, own_row_first: bo
 def commit(
     context: WorkflowContext, number: int, name: str, do: Effect, *, own_row_first: bool = True
 ) -> Any:
-    """Do it and record it; an error is recorded too. After an answer that got lost, it is done again and undone."""
+    """Do it and record it; an error is recorded too. What an earlier try committed unheard is undone."""
     while True:
         try:
             with read_committed(context.using), transaction.atomic(using=context.using):
@@ -117,7 +117,7 @@ def _fail(context: WorkflowContext, number: int, name: str, error: Exception) ->
     text = payloads.encode_error(error)
     checkpoint = Checkpoint(run.id, run.token, number, name, None, text, run.serialization)
     if through_outages(lambda: _is_new(checkpoint, context.using), context.using):
-        return Raised(error)
+        return Raised(error, (number,))
     return _found(context, number)
 
 

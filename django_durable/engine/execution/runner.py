@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
+
+from django_durable.claim.isolation import read_committed
 from django_durable.conf import settings
 from django_durable.core.declaration import WorkflowDeclaration
 from django_durable.core.options import duration
@@ -23,10 +27,13 @@ from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body, due_of
 from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.effects import own
+from django_durable.engine.execution.origins import Origin
 from django_durable.engine.execution.outages import await_database, is_outage, through_outages
 from django_durable.engine.execution.recorder import Ended, Ending, Recorder
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
+from django_durable.engine.retrying import go_on
 from django_durable.engine.waits.suspension import Left, suspend
 from django_durable.exceptions import (
     Cancel,
@@ -126,7 +133,7 @@ class Runner:
             return self._leave(context.run, suspended.wait)
         except BaseException as error:
             if not is_outage(error, self.using):
-                return self._outcome_of(error, context.run, declaration)
+                return self._outcome_of(error, context, declaration)
         await_database(self.using)
         return None
 
@@ -140,7 +147,10 @@ class Runner:
                 return Overtaken()
         return Waiting(wait, is_written=True)
 
-    def _outcome_of(self, error: BaseException, run: Run, declaration: WorkflowDeclaration) -> Outcome:
+    def _outcome_of(
+        self, error: BaseException, context: WorkflowContext, declaration: WorkflowDeclaration
+    ) -> Outcome:
+        run, origin = context.run, context.failures.origin_of(error, context.last_step)
         match error:
             case Superseded():
                 return Overtaken()
@@ -151,19 +161,36 @@ class Runner:
             case Cancel(reason=reason):
                 return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, reason)))
             case Fail() | UnexpectedStep() | NotSerializable() | PayloadTooLarge():
-                return Failed(payloads.encode_error(error))
+                return Failed(_told(error, origin))
         failures = run.attempt + 1
         if failures < run.max_attempts and declaration.retries.allows(error):
-            return Deferred(
-                declaration.retries.delay(failures, error), failures=1, error=payloads.encode_error(error)
-            )
-        return Failed(payloads.encode_error(error))
+            seconds = declaration.retries.delay(failures, error)
+            return self._retry(run, origin, Deferred(seconds, failures=1, error=_told(error, origin)))
+        return Failed(_told(error, origin))
+
+    def _retry(self, run: Run, origin: Origin | None, retry: Deferred) -> Outcome:
+        """Drops first: a crash between the two repeats what failed, which is what the retry would do."""
+        if origin is not None:
+            try:
+                through_outages(lambda: self._drop(run, origin, timedelta(seconds=retry.seconds)), self.using)
+            except Superseded:
+                return Overtaken()
+        return retry
+
+    def _drop(self, run: Run, origin: Origin, delay: timedelta) -> None:
+        with read_committed(self.using), transaction.atomic(using=self.using):
+            own(run.fence, self.using)
+            go_on({run.id: origin}, self.using, delay=delay)
 
     def _history(self, run: Run, *, read: bool = False) -> dict[int, Recorded]:
         if not (run.has_history or read):
             return {}
         rows = database.fetch("read_steps", {"id": run.id}, self.using)
         return {row[0]: Recorded(*row) for row in rows}
+
+
+def _told(error: BaseException, origin: Origin | None) -> str:
+    return payloads.encode_error(error, None if origin is None else {"origin": origin.written()})
 
 
 def _snoozed(delay: Any) -> Outcome:

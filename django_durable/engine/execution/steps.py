@@ -46,7 +46,7 @@ def _begin(
 
 def replay(recorded: Recorded) -> Any:
     if recorded.error is not None:
-        return Raised(payloads.decode_error(recorded.error))
+        return Raised(payloads.decode_error(recorded.error), (recorded.step,))
     return None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
 
 
@@ -61,8 +61,8 @@ def _run(context: WorkflowContext, number: int, step: StepDeclaration, body: Bod
     if not committed:
         refused = _record(context, number, step, ended)
         if refused is not None:
-            return Raised(refused)
-    return ended.value if ended.error is None else Raised(ended.error)
+            return Raised(refused, (number,))
+    return ended.value if ended.error is None else Raised(ended.error, (number,))
 
 
 def _attempt_through_outages(context: WorkflowContext, attempts: Attempts, body: Body) -> Operation:

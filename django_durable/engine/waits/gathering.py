@@ -47,20 +47,19 @@ def _gather(
         left = [workflow_id for workflow_id in ids if workflow_id not in found]
         if not left:
             pairs = zip(numbers, ids, strict=True)
-            write_results(
-                context, [result_checkpoint(context, number, found[run], run) for number, run in pairs]
-            )
-            values = [value_or_error(found[run]) for run in ids]
-            return _all(values, return_exceptions)
+            ended = [result_checkpoint(context, number, found[run], run) for number, run in pairs]
+            return _all(write_results(context, ended), return_exceptions, context)
         yield Wait(runs=(left[-1],))  # most likely the last to end, so that few wakes are in vain
-    return _all([replay(row) for row in recorded if row is not None], return_exceptions)
+    return _all([replay(row) for row in recorded if row is not None], return_exceptions, context)
 
 
-def _all(values: Sequence[Any], return_exceptions: bool) -> Any:
-    if not return_exceptions:
-        for value in values:
-            if isinstance(value, Raised):
-                return value
+def _all(values: Sequence[Any], return_exceptions: bool, context: WorkflowContext | None = None) -> Any:
+    failed = [value for value in values if isinstance(value, Raised)]
+    if failed and not return_exceptions:
+        return Raised(failed[0].error, tuple(step for value in failed for step in value.steps))
+    if context is not None:
+        for error, steps in failed:
+            context.failures.note(error, steps, context.last_step)
     return [value.error if isinstance(value, Raised) else value for value in values]
 
 

@@ -146,7 +146,7 @@ def write_results(context: WorkflowContext, checkpoints: Sequence[Checkpoint]) -
     if len(held) < len(checkpoints):
         raise Superseded(context.fence)
     return [
-        Raised(payloads.decode_error(checkpoint.error))
+        Raised(payloads.decode_error(checkpoint.error), (checkpoint.step,))
         if checkpoint.error is not None
         else None
         if checkpoint.output is None
