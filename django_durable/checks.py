@@ -15,6 +15,7 @@ from django_durable.conf import Settings, settings
 from django_durable.engine import payloads
 from django_durable.engine.queues import declared_queues
 from django_durable.models import database
+from django_durable.worker.driver import REMEDY, fault_of_driver
 
 TAG = "durable"
 OLDEST_SERVER = 140_000
@@ -33,15 +34,8 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 @register(TAG)
 def check_driver(**_: Any) -> list[CheckMessage]:
     """E002: Django found psycopg 2 only, or a psycopg 3 that cannot be loaded."""
-    try:
-        import psycopg
-    except ImportError as error:
-        problem = f"psycopg 3 cannot be loaded: {error}"
-    else:
-        if tuple(map(int, psycopg.__version__.split(".")[:2])) >= (3, 2):
-            return []
-        problem = f"psycopg {psycopg.__version__} is too old: 3.2 is needed"
-    return [Error(problem, hint="Install it: pip install 'psycopg[binary]>=3.2'.", id="durable.E002")]
+    fault = fault_of_driver()
+    return [] if fault is None else [Error(fault, hint=REMEDY, id="durable.E002")]
 
 
 @register(TAG)

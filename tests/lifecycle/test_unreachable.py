@@ -6,13 +6,15 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.db import connection
 
 from django_durable.core.states import Status
 from django_durable.models import WorkflowStatus
 from tests.lifecycle.proxy import Proxy
-from tests.lifecycle.workers import are_all, database_url, open_gate, until
+from tests.lifecycle.workers import are_all, database_url, open_gate, terminate_backends, until
 from tests.testapp.lifecycle_workflows import gated, six_steps
 from tests.testapp.models import Probe
 
@@ -49,6 +51,45 @@ def test_a_worker_that_found_no_database_works_when_it_comes(start, tmp_path):
         until(lambda: run.status == Status.SUCCESS)
     finally:
         proxy.close()
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"path": "/nowhere"}, 'database "nowhere" does not exist'),
+        ({"netloc": "nobody@"}, 'role "nobody" does not exist'),
+    ],
+    ids=["no database", "no role"],
+)
+def test_a_database_that_no_waiting_will_bring_ends_the_start_in_one_line(start, change, told, processes):
+    wrong = urlsplit(database_url())._replace(**change).geturl()
+    worker = start("--processes", processes, DATABASE_URL=wrong, DURABLE_LEASE="5")
+    assert worker.wait() == 1
+    (line,) = worker.lines.splitlines()
+    assert line.startswith("CommandError: the database 'default' cannot be used as it is configured: ")
+    assert line.endswith(told)
+
+
+def test_a_worker_that_once_had_its_database_waits_for_it_whatever_it_is_told(start, proxy):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE durable_passing LOGIN SUPERUSER")
+    try:
+        address = urlsplit(proxy.url)._replace(netloc="durable_passing@").geturl()
+        worker = start(DATABASE_URL=address).says("registered")
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER ROLE durable_passing RENAME TO durable_passing_away")
+        terminate_backends(worker)
+        worker.says("lost the database")
+        run = six_steps.enqueue()
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER ROLE durable_passing_away RENAME TO durable_passing")
+        until(lambda: run.status == Status.SUCCESS)
+        assert worker.stop() == 0
+    finally:
+        worker.kill()
+        with connection.cursor() as cursor:
+            cursor.execute("DROP ROLE IF EXISTS durable_passing, durable_passing_away")
 
 
 def test_lines_that_went_dead_are_cut_and_opened_anew(start, proxy):

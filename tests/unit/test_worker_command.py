@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
 import sys
 from argparse import ArgumentParser
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
@@ -214,6 +216,31 @@ def test_a_project_that_logs_is_left_to_it(lines):
     lines(style=None)
     assert logs.root.handlers == [own]
     assert logs.root.propagate
+
+
+WITHOUT_PSYCOPG_3 = """
+import sys
+sys.modules["psycopg"] = None
+from django.conf import settings
+lite = {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
+apps = ["django.contrib.contenttypes", "django_durable"]
+settings.configure(DATABASES={"default": lite}, INSTALLED_APPS=apps, SECRET_KEY="for tests only")
+from django.core.management import execute_from_command_line
+execute_from_command_line(["manage.py", "run_queues"])
+"""
+
+
+def test_without_psycopg_3_it_says_so_in_one_line():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PSYCOPG_3],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("CommandError: psycopg 3 cannot be loaded: ")
+    assert "pip install" in line
 
 
 @pytest.mark.parametrize("option", ["--queue", "--exclude"])

@@ -12,13 +12,15 @@ from django.db import OperationalError, connections
 
 from django_durable import logs
 from django_durable.conf import settings
-from django_durable.worker.connecting import bound_waits
+from django_durable.management.databases import require_postgres
+from django_durable.worker.connecting import bound_waits, refused_for_good
+from django_durable.worker.driver import REMEDY, fault_of_driver
 from django_durable.worker.process import leash
 from django_durable.worker.process.arguments import add_arguments, child_arguments, worker_options
 from django_durable.worker.process.child_command import start_again
 from django_durable.worker.process.os_signals import Requests
 from django_durable.worker.process.parent import Parent
-from django_durable.worker.process.supervisor import Supervisor, Verdict
+from django_durable.worker.process.verdict import Verdict
 
 
 class Command(BaseCommand):
@@ -37,6 +39,7 @@ class Command(BaseCommand):
 
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Some checks ask the database; a worker waits for one that is away rather than fail."""
+        _require_driver()
         bound_waits(*_postgres_aliases())
         try:
             super().check(*args, **kwargs)
@@ -44,6 +47,7 @@ class Command(BaseCommand):
             self.stderr.write(self.style.WARNING(f"The system checks were left out: {error}"))
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _require_driver()
         logs.configure(options["verbosity"], options["format"])
         self.requests.install()
         bound_waits(*_postgres_aliases())
@@ -56,16 +60,19 @@ class Command(BaseCommand):
         _leave(verdict)
 
     def _worker(self, options: dict[str, Any]) -> Verdict:
+        from django_durable.worker.process.supervisor import (
+            Supervisor,
+        )  # needs the driver, which is there now
+
         told = worker_options(options)
-        listens_to = settings().listen_database or told.using
-        for alias in (told.using, listens_to):
-            _require_postgres(alias)
+        _require_databases(told.using)
         _close_idle_connections()
         if options["child"]:
             leash.obey(self.requests)
         return Supervisor(told, self.requests).run()
 
     def _parent(self, options: dict[str, Any]) -> Verdict:
+        _require_databases(worker_options(options).using)
         _close_idle_connections()
         commands = [
             start_again("run_queues", child_arguments(options, number))
@@ -87,11 +94,17 @@ def _close_idle_connections() -> None:
             connection.close()
 
 
-def _require_postgres(alias: str) -> None:
-    if alias not in connections:
-        raise CommandError(f"DATABASES has no {alias!r}; it has {', '.join(connections)}")
-    if connections[alias].vendor != "postgresql":
-        raise CommandError(f"database {alias!r} is {connections[alias].vendor}; the queues need PostgreSQL")
+def _require_driver() -> None:
+    if fault := fault_of_driver():
+        raise CommandError(f"{fault}. {REMEDY}")
+
+
+def _require_databases(using: str) -> None:
+    """End now where a worker would wait for ever; one that is only away is waited for."""
+    for alias in dict.fromkeys((using, settings().listen_database or using)):
+        require_postgres(alias)
+        if reason := refused_for_good(alias):
+            raise CommandError(f"the database {alias!r} cannot be used as it is configured: {reason}")
 
 
 def _leave(verdict: Verdict) -> None:

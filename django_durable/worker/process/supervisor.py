@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from django.db import connections
 
@@ -15,6 +14,7 @@ from django_durable.conf import settings
 from django_durable.worker.process.options import WorkerOptions
 from django_durable.worker.process.os_signals import Requests, log_stacks
 from django_durable.worker.process.tree import Tree
+from django_durable.worker.process.verdict import Verdict
 
 WATCH = 1.0  # seconds between looks at the parts
 SOON = 0.02  # the same while the end is near: in a burst, and while draining
@@ -27,13 +27,6 @@ MEGABYTE = 1024 * 1024
 DEFAULT_POOL = 4  # connections of a psycopg pool whose size is not given
 
 logger = logging.getLogger("django_durable.worker")
-
-
-class Verdict(NamedTuple):
-    """With what code to exit, and whether threads are left that an ordinary exit would wait for."""
-
-    code: int
-    is_hung: bool
 
 
 class Supervisor:
