@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-RECHECK = 5.0  # seconds; only for several things at once that nobody can announce under one topic
-
 
 class Wait(NamedTuple):
     """All that would end one wait. With nothing but `until` it is a mere sleep."""
@@ -23,20 +21,27 @@ class Wait(NamedTuple):
 
     @property
     def topic(self) -> str | None:
-        """`any` where no single topic says it."""
-        topics = [f"message {topic}" for topic in self.mailboxes]
-        topics += [f"event {workflow_id} {key}" for workflow_id, key in self.events]
-        topics += [f"run {workflow_id}" for workflow_id in self.runs]
+        """`any` where no single topic says it: then `topics` do."""
+        topics = [*(f"message {topic}" for topic in self.mailboxes), *self._of_others]
         if len(topics) > 1:
             only_children = self.children_only and not (self.mailboxes or self.events)
             return "children" if only_children else "any"
         return topics[0] if topics else None
 
     @property
-    def recheck(self) -> float | None:
-        """After how many seconds to look again, since some of it comes without a call."""
-        announced = self.children_only or not self.runs
-        return RECHECK if self.topic == "any" and not (announced and not self.events) else None
+    def topics(self) -> list[str]:
+        """Of several, those that its own row and its parent's do not tell already."""
+        if self.topic != "any":
+            return []
+        return self._of_events if self.children_only else self._of_others
+
+    @property
+    def _of_others(self) -> list[str]:
+        return [*self._of_events, *(f"run {workflow_id}" for workflow_id in self.runs)]
+
+    @property
+    def _of_events(self) -> list[str]:
+        return [f"event {workflow_id} {key}" for workflow_id, key in self.events]
 
     def joined(self, other: Wait) -> Wait:
         """The wait of two concurrent branches: the first of all ends it."""

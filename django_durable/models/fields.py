@@ -9,9 +9,11 @@ from django.db import models
 if TYPE_CHECKING:
     IntegerColumn = models.Field[int | None, int | None]
     TextColumn = models.TextField[str, str]
+    TextsColumn = models.Field[list[str] | None, list[str] | None]
 else:  # not subscriptable at run time
     IntegerColumn = models.Field
     TextColumn = models.TextField
+    TextsColumn = models.Field
 
 
 class Xid8Field(IntegerColumn):
@@ -27,6 +29,24 @@ class Xid8Field(IntegerColumn):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> int | None:
         return None if value is None else int(value)
+
+
+class TextsField(TextsColumn):
+    """An array of texts."""
+
+    description = "Texts"
+
+    def db_type(self, connection: Any) -> str:
+        return "text[]"
+
+
+class ElementsIndex(models.Index):
+    """Finds rows by an element of an array; kept up at once, since what is looked up was just written."""
+
+    def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
+        statement: Any = super().create_sql(model, schema_editor, using=" USING gin", **kwargs)
+        statement.parts["extra"] = f" WITH (fastupdate = off){statement.parts['extra']}"
+        return statement
 
 
 class Joined(models.Func):

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django_durable.core.options import EARLIEST, LATEST, LONGEST
 from django_durable.core.states import ACTIVE, FINAL, LABELS, Status
 from django_durable.models.executor import Executor
-from django_durable.models.fields import Joined, KeyField, Xid8Field
+from django_durable.models.fields import ElementsIndex, Joined, KeyField, TextsField, Xid8Field
 from django_durable.models.workflow_manager import WorkflowManager
 
 ONLY_WHILE_QUEUED = ("line", "group_line", "enqueued_xid", "arrival")
@@ -99,6 +99,7 @@ class WorkflowStatus(models.Model):
     deadline = models.DateTimeField(null=True)
     wake_at = models.DateTimeField(null=True)
     wait_topic = models.TextField(null=True)
+    wait_topics = TextsField(null=True, editable=False, db_comment="What ends a wait for several things")
 
     input = models.TextField()
     output = models.TextField(null=True)
@@ -178,6 +179,11 @@ class WorkflowStatus(models.Model):
                 fields=["wait_topic"],
                 condition=Q(status=Status.WAITING, wait_topic__isnull=False),
                 name="durable_waiters",
+            ),
+            ElementsIndex(
+                fields=["wait_topics"],
+                condition=Q(status=Status.WAITING, wait_topic="any"),
+                name="durable_waiters_for_several",
             ),
             models.Index(
                 fields=["deadline"],

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from django_durable import gather, recv, send, step, wait_first, workflow, workflow_id
+from django_durable import (
+    aget_event,
+    gather,
+    recv,
+    send,
+    set_event,
+    step,
+    wait_first,
+    workflow,
+    workflow_id,
+)
 from django_durable.core.states import Status
 from django_durable.exceptions import (
     ChildCancelled,
@@ -38,6 +49,9 @@ def obeys():
         order = recv()
         if order == "fail":
             raise ValueError("as told")
+        if order == "tell":
+            set_event("news", "told")
+            order = recv()
         return order
 
     return obeys
@@ -221,7 +235,7 @@ def test_wait_first_gives_the_run_that_ended_first_and_keeps_to_it(drain, obeys)
     assert run.result() == (f"{run.id}-2", "me")
 
 
-def test_wait_first_over_runs_of_others_looks_again_now_and_then(drain, obeys):
+def test_wait_first_over_runs_of_others_is_woken_by_the_first_end(drain, obeys):
     others = [obeys.enqueue() for _ in range(2)]
 
     @workflow(name="parent")
@@ -230,9 +244,36 @@ def test_wait_first_over_runs_of_others_looks_again_now_and_then(drain, obeys):
 
     run = parent.enqueue()
     drain()
-    row = run.record
-    assert row.wait_topic == "any"
-    assert row.wake_at - row.updated_at <= timedelta(seconds=5.1)  # the two are read one after the other
+    assert (run.status, run.record.wake_at) == (Status.WAITING, None)
+    send(others[1].id, "end")
+    drain()
+    assert run.result() == others[1].id
+
+
+@pytest.mark.parametrize("how", ["cancel", "fail", "event"])
+def test_branches_that_wait_for_runs_of_others_and_events_wake_without_looking(drain, obeys, how):
+    others = [obeys.enqueue() for _ in range(2)]
+
+    @workflow(name="parent")
+    async def parent():
+        waits = [others[0].aresult(), others[1].aresult(), aget_event(others[0].id, "news")]
+        tasks = [asyncio.ensure_future(each) for each in waits]
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        return [tasks.index(task) for task in done]
+
+    run = parent.enqueue()
+    drain()
+    assert (run.status, run.record.wake_at) == (Status.WAITING, None)
+    if how == "cancel":
+        others[1].cancel()
+    elif how == "fail":
+        send(others[1].id, "fail")
+    else:
+        send(others[0].id, "tell")
+    drain()
+    assert run.result() == [2 if how == "event" else 1]
 
 
 @pytest.mark.parametrize("count", [0, 2])

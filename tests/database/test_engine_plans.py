@@ -34,7 +34,7 @@ STATEMENTS = {
         "tokens": [UUID(int=7)] * 20,
         "wakes": [NOW] * 20,
         "topics": [None] * 20,
-        "rechecks": [None] * 20,
+        "several": [None, '["run a", "run b"]'] * 10,
     },
     "next_wakes": {"queues": ["default", "other"], **READY},
     "next_due": {},
@@ -88,14 +88,15 @@ LOAD = [
     """
     INSERT INTO durable_workflow_status (
         id, name, status, queue, priority, attempt, max_attempts, claims, claim_seq, created_at, updated_at,
-        wake_at, wait_topic, delay_until, input, serialization, attributes, headers, awaited, parent_id,
+        wake_at, wait_topic, wait_topics, delay_until, input, serialization, attributes, headers, awaited, parent_id,
         deduplication_id
     )
     SELECT 'run' || lpad(n::text, 6, '0'), 'w',
         CASE WHEN n %% 4 = 0 THEN 'DELAYED' ELSE 'WAITING' END, 'default',
         0, 0, 1, 0, CASE WHEN n %% 3 = 0 THEN n END, now(), now(),
         now() + (n - 50) * interval '1 second',
-        CASE WHEN n %% 2 = 0 THEN 'run run' || lpad((n + 1)::text, 6, '0') END,
+        CASE WHEN n %% 2 = 0 THEN 'run run' || lpad((n + 1)::text, 6, '0') WHEN n %% 7 = 0 THEN 'any' END,
+        CASE WHEN n %% 7 = 0 THEN ARRAY['run run' || lpad((n + 2)::text, 6, '0'), 'event run000001 k' || n] END,
         now() + n * interval '1 second', '{}', 'json', '{}', '{}', n %% 3 = 0,
         CASE WHEN n %% 5 = 0 THEN 'run' || lpad((n / 5)::text, 6, '0') END,
         'd' || n
@@ -176,6 +177,8 @@ def test_no_statement_reads_a_whole_table(plans, name):
         ("wake_into_line", "durable_wake_into_line"),
         ("wake_for_topic", "durable_waiters"),
         ("wake_for_runs", "durable_waiters"),
+        ("wake_for_topic", "durable_waiters_for_several"),
+        ("wake_for_runs", "durable_waiters_for_several"),
         ("take_message", "durable_mailbox"),
         ("active_children", "durable_children"),
         ("bounce", "durable_deduplication"),

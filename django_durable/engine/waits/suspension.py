@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from enum import Enum, auto
 
@@ -41,7 +42,7 @@ def suspend_all(waits: Sequence[tuple[Fence, Wait]], using: str) -> set[Fence]:
         "tokens": [fence.token for fence, _ in waits],
         "wakes": [wait.until for _, wait in waits],
         "topics": [wait.topic for _, wait in waits],
-        "rechecks": [wait.recheck for _, wait in waits],
+        "several": [json.dumps(wait.topics) if wait.topics else None for _, wait in waits],
     }
     return {Fence(*row) for row in database.fetch("suspend", params, using)}
 

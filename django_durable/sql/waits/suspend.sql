@@ -4,8 +4,8 @@
 --   returns    id, token of each that waits now; one that is missing was superseded
 WITH asleep AS MATERIALIZED (
     SELECT * FROM unnest(
-        %(ids)s::text[], %(tokens)s::uuid[], %(wakes)s::timestamptz[], %(topics)s::text[], %(rechecks)s::float8[]
-    ) AS asleep (id, token, wake_at, topic, recheck)
+        %(ids)s::text[], %(tokens)s::uuid[], %(wakes)s::timestamptz[], %(topics)s::text[], %(several)s::text[]
+    ) AS asleep (id, token, wake_at, topic, several)
 ), owned AS MATERIALIZED (
     SELECT w.id, w.claim_token
     FROM durable_workflow_status AS w
@@ -14,8 +14,11 @@ WITH asleep AS MATERIALIZED (
     FOR NO KEY UPDATE
 )
 UPDATE durable_workflow_status AS w
-SET status = 'WAITING', wake_at = least(asleep.wake_at, clock_timestamp() + asleep.recheck * interval '1 second'),
-    wait_topic = asleep.topic, claims = 0,
+SET status = 'WAITING', wake_at = asleep.wake_at, wait_topic = asleep.topic,
+    wait_topics = (
+        SELECT array_agg(each.topic) FROM json_array_elements_text(asleep.several::json) AS each (topic)
+    ),
+    claims = 0,
     claim_seq = CASE
         WHEN (SELECT q.waiting_holds_slot FROM durable_queue AS q WHERE q.name = w.queue) IS NOT FALSE
         THEN w.claim_seq

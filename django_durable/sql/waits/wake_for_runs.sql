@@ -1,5 +1,5 @@
 -- Wake the runs that wait for others, which were settled in this transaction.
---   rides on   durable_waiters, durable_workflow_status_pkey
+--   rides on   durable_waiters, durable_waiters_for_several, durable_workflow_status_pkey
 --   locks      FOR NO KEY UPDATE in id order
 --   returns    the ids woken
 WITH settled AS MATERIALIZED (
@@ -10,6 +10,11 @@ WITH settled AS MATERIALIZED (
     SELECT p.id
     FROM durable_workflow_status AS p
     WHERE p.status = 'WAITING' AND p.wait_topic IN (SELECT 'run ' || settled.id FROM settled)
+    UNION
+    SELECT p.id
+    FROM durable_workflow_status AS p
+    WHERE p.status = 'WAITING' AND p.wait_topic = 'any'
+        AND p.wait_topics && ARRAY(SELECT 'run ' || settled.id FROM settled)
     UNION
     SELECT p.id
     FROM durable_workflow_status AS p
