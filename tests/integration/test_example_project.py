@@ -129,3 +129,23 @@ def test_a_demo_that_is_stopped_stops_its_workers(shop: Shop, number: signal.Sig
     rest, _ = demo.communicate()
     assert demo.returncode == code, seen + rest
     assert_nobody_left(seen)
+
+
+@pytest.mark.parametrize("lines", [1, 8])
+def test_a_demo_whose_reader_goes_away_ends_without_a_word(shop: Shop, lines: int) -> None:
+    complaints = shop.files / "complaints"
+    with complaints.open("wb") as stderr:
+        demo = subprocess.Popen(
+            [sys.executable, MANAGE, "demo", "--quick"],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=shop.environ({}),
+        )
+    assert demo.stdout is not None
+    seen = "".join(demo.stdout.readline() for _ in range(lines))
+    demo.stdout.close()
+    assert demo.wait() == 141
+    assert complaints.read_text() == ""
+    if lines > 1:
+        assert_nobody_left(seen)
