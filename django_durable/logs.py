@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Overtaken, Parked, Waiting
 from django_durable.core.payloads.failures import summary
+from django_durable.engine.redaction import redacted_failure
 from django_durable.instrument import Span, subscribe
 
 LEVELS = {0: logging.WARNING, 1: logging.INFO}
@@ -57,18 +58,18 @@ def _any(span: Span) -> Line:
 def _workflow(span: Span) -> Line:
     facts = span.facts
     extra = {"workflow_id": facts["id"], "workflow": facts["workflow"], "queue": facts["queue"]}
-    level, became = _outcome(facts.get("outcome"))
+    level, became = _outcome(facts.get("outcome"), facts["workflow"])
     what = f"{facts['workflow']} {facts['id']}"
     extra["outcome"] = became.partition(":")[0]
     return level, f"{what} {became}, {span.seconds * 1000:.0f} ms", extra
 
 
-def _outcome(outcome: object) -> tuple[int, str]:
+def _outcome(outcome: object, workflow: str) -> tuple[int, str]:
     match outcome:
         case Completed():
             return logging.INFO, "succeeded"
         case Failed(error):
-            return logging.WARNING, f"failed: {_first_line(error)}"
+            return logging.WARNING, f"failed: {_first_line(error, workflow)}"
         case Cancelled():
             return logging.INFO, "cancelled"
         case Parked():
@@ -82,8 +83,8 @@ def _outcome(outcome: object) -> tuple[int, str]:
     return logging.ERROR, "broke off"
 
 
-def _first_line(error: str) -> str:
-    failure = summary(error)
+def _first_line(error: str, workflow: str) -> str:
+    failure = redacted_failure(summary(error), workflow)
     first = (failure.message.splitlines() or [""])[0]
     return f"{failure.type}: {first[:200]}"
 

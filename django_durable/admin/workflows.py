@@ -110,7 +110,7 @@ class WorkflowAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         obj = kwargs["obj"]
         may_see = _may(request, "view_payload")
-        steps = step_rows(obj.pk, obj._state.db, with_results=may_see)
+        steps = step_rows(obj, obj._state.db, with_results=may_see)
         context |= {"steps": steps[:MOST], "more_steps": len(steps) > MOST, "may_see_payloads": may_see}
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -152,18 +152,18 @@ class WorkflowAdmin(ReadOnlyAdmin):
 
     @admin.display(description="input")
     def given(self, run: WorkflowStatus) -> SafeString | str:
-        return _block(Payload.of(run, "input"))
+        return _block(run, "input")
 
     @admin.display(description="output")
     def result(self, run: WorkflowStatus) -> SafeString | str:
-        return _block(Payload.of(run, "output"))
+        return _block(run, "output")
 
     @admin.display(description="error")
     def failure(self, run: WorkflowStatus) -> SafeString | str:
         error = Payload.of(run, "error")
         if error is None:
             return NOTHING
-        kind, message, traceback = error.failure
+        kind, message, traceback = error.failure(run.name)
         return format_html(
             '<strong>{}</strong><pre class="durable-payload">{}</pre><pre class="durable-payload">{}</pre>',
             kind,
@@ -189,5 +189,8 @@ def _link(model: str, key: object) -> SafeString:
     return format_html('<a href="{}"><code>{}</code></a>', url, key)
 
 
-def _block(payload: Payload | None) -> SafeString | str:
-    return NOTHING if payload is None else format_html('<pre class="durable-payload">{}</pre>', payload.text)
+def _block(run: WorkflowStatus, name: str) -> SafeString | str:
+    payload = Payload.of(run, name)
+    if payload is None:
+        return NOTHING
+    return format_html('<pre class="durable-payload">{}</pre>', payload.text(run.name, name))

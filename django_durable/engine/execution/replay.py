@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from django_durable.core.payloads import failures
 from django_durable.core.run import Run, microseconds
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
@@ -15,6 +16,7 @@ from django_durable.engine.execution.context import Recorded, WorkflowContext
 from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
+from django_durable.engine.redaction import redacted_failure, redacts
 from django_durable.engine.waits.results import Settled
 from django_durable.exceptions import (
     ControlFlow,
@@ -110,12 +112,22 @@ def _against(
     settled = Settled(row.id, row.status, row.output, row.error, row.serialization)
     recorded = settled.failure(WorkflowCancelled)
     if (recorded is None) != (error is None):
-        ends = ["it returned" if end is None else f"it raised {end!r}" for end in (recorded, error)]
+        ends = [
+            "it returned" if end is None else f"it raised {_shown(end, row)}" for end in (recorded, error)
+        ]
         return f"when it was recorded {ends[0]}, and here {ends[1]}"
     if recorded is not None:
-        return "" if type(recorded) is type(error) else f"it raised {recorded!r}, and here {error!r}"
+        same = type(recorded) is type(error)
+        return "" if same else f"it raised {_shown(recorded, row)}, and here {_shown(error, row)}"
     here = payloads.encode(value, "the result", row.serialization)
     return "" if here == row.output else "it returned another value than here"
+
+
+def _shown(error: BaseException | None, row: WorkflowStatus) -> str:
+    if not redacts() or error is None:
+        return repr(error)
+    failure = redacted_failure(failures.summary(failures.describe(error)), row.name)
+    return f"{failure.type}: {failure.message}"
 
 
 def _left_over(context: ReplayContext) -> str:
