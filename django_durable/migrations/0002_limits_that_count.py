@@ -4,6 +4,8 @@ import datetime
 import django.core.validators
 from django.db import migrations, models
 
+from django_durable.migrations._schema import RunStatements
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -11,6 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        RunStatements("bound_locks", "bound_locks"),
         migrations.AlterField(
             model_name="queue",
             name="polling_interval",
@@ -136,4 +139,5 @@ class Migration(migrations.Migration):
                 name="durable_queue_polls_at_times",
             ),
         ),
+        RunStatements("bound_locks", "bound_locks"),  # the first of the way back
     ]

@@ -200,6 +200,11 @@ class WorkflowStatus(models.Model):
             ),
             models.Index(fields=["parent"], condition=Q(parent__isnull=False), name="durable_children"),
             models.Index(models.F("created_at").desc(), models.F("id").desc(), name="durable_newest"),
+            models.Index(
+                fields=["status", "-created_at", "-id"],
+                condition=Q(status__in=sorted(FINAL - {Status.SUCCESS})),
+                name="durable_unsuccessful",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
