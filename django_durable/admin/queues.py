@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
@@ -13,7 +14,8 @@ from django.utils.safestring import SafeString
 from django_durable import control
 from django_durable.admin.base import DurableAdmin, log_changes
 from django_durable.admin.chips import chip
-from django_durable.admin.moments import length
+from django_durable.admin.lengths import LengthField
+from django_durable.core.durations import in_words
 from django_durable.models import DEFAULT_QUEUE, Queue, WorkflowStatus
 
 LIMITS = ("concurrency", "worker_concurrency", ("rate_limit", "rate_period"))
@@ -40,12 +42,19 @@ def unpause(model_admin: Any, request: HttpRequest, queryset: QuerySet[Queue]) -
 
 @admin.register(Queue)
 class QueueAdmin(DurableAdmin):
-    list_display = ["name", "state", "limits", "partition_limits", "fair", "owner"]
+    list_display = ["name", "state", "limits", "partition_limits", "order", "owner"]
     search_fields = ["name"]
+    formfield_overrides = {
+        **DurableAdmin.formfield_overrides,
+        models.DurationField: {"form_class": LengthField},
+    }
     actions = [pause, unpause]
 
     def has_pause_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"{Queue._meta.app_label}.pause_queue"))
+
+    def has_change_permission(self, request: HttpRequest, obj: Queue | None = None) -> bool:
+        return not (obj is not None and obj.code_owned) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Queue | None = None) -> bool:
         kept = obj is not None and (obj.code_owned or obj.name == DEFAULT_QUEUE)
@@ -74,11 +83,7 @@ class QueueAdmin(DurableAdmin):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Queue | None = None) -> Any:
-        if obj is None:
-            return ()
-        if not obj.code_owned:
-            return ("name", "state")
-        return ("name", "state", *_flat(LIMITS), *_flat(PARTITION_LIMITS), *HABITS)
+        return () if obj is None else ("name", "state")
 
     def save_model(self, request: HttpRequest, obj: Queue, form: Any, change: bool) -> None:
         """Write only what was edited: a pause that came meanwhile stays."""
@@ -99,6 +104,10 @@ class QueueAdmin(DurableAdmin):
             queue.partition_worker_concurrency,
             (queue.partition_rate_limit, queue.partition_rate_period),
         )
+
+    @admin.display(description="order")
+    def order(self, queue: Queue) -> str:
+        return "in turns" if queue.fair else "in line"
 
     @admin.display(description="owner")
     def owner(self, queue: Queue) -> str:
@@ -136,9 +145,5 @@ def _in_words(fleet: int | None, worker: int | None, rate: tuple[int | None, Any
     if worker is not None:
         words.append(f"{worker} a worker")
     if rate[0] is not None:
-        words.append(f"{rate[0]} in {length(rate[1])}")
+        words.append(f"{rate[0]} in {in_words(rate[1])}")
     return ", ".join(words) or "none"
-
-
-def _flat(fields: tuple[Any, ...]) -> list[str]:
-    return [name for field in fields for name in (field if isinstance(field, tuple) else (field,))]

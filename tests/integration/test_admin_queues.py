@@ -11,8 +11,10 @@ from django.contrib.auth.models import Permission, User
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
+from django_durable.core.planning.budget import limit_bucket
 from django_durable.core.states import Status
-from django_durable.models import Limit, Queue
+from django_durable.models import Limit, Queue, RateStart
+from django_durable.models.database import Clock
 from tests.factories import ExecutorFactory, LimitFactory, QueueFactory, WorkflowFactory
 
 pytestmark = pytest.mark.django_db
@@ -78,6 +80,14 @@ class TestLimitsOfAQueue:
             ({"rate_limit": 5, "rate_period": "0"}, "rate_period", "longer than nothing"),
             ({"rate_limit": 5, "rate_period": "-60"}, "rate_period", "longer than nothing"),
             ({"rate_limit": 5, "rate_period": "999999999 00:00:00"}, "rate_period", "at most"),
+            ({"rate_limit": 5, "rate_period": "soon"}, "rate_period", "write 30s, 1m, 1h30m or 1d."),
+            (
+                {"rate_limit": 1, "rate_period": "1s"}
+                | {"partition_rate_limit": 100, "partition_rate_period": "1m"},
+                "partition_rate_limit",
+                "(100 in 1 min) cannot be above the rate of its queue (1 in 1 s)",
+            ),
+            ({"polling_interval": "1e9"}, "polling_interval", "less than or equal to 86400"),
             ({"polling_interval": "nan"}, "polling_interval", "Enter a number"),
             ({"polling_interval": "0"}, "polling_interval", "greater than or equal to 0.01"),
         ],
@@ -104,6 +114,15 @@ class TestLimitsOfAQueue:
         assert save(admin_client, Queue.objects.get(name=name), concurrency=3) == {}
         assert Queue.objects.get(name=name).concurrency == 3
 
+    @pytest.mark.parametrize("period", ["90", "1m30s", "1 min 30 s", "00:01:30"])
+    def test_a_length_of_time_is_taken_as_people_write_it_and_shown_so(self, admin_client, period):
+        queue = QueueFactory.create()
+        assert save(admin_client, queue, rate_limit=10, rate_period=period) == {}
+        assert 'value="1 min 30 s"' in admin_client.get(page(queue)).content.decode()
+        assert save(admin_client, queue, rate_limit=10, rate_period="1 min 30 s") == {}
+        queue.refresh_from_db()
+        assert queue.rate_period == timedelta(seconds=90)
+
     def test_a_name_cannot_be_changed(self, admin_client):
         queue = QueueFactory.create()
         save(admin_client, queue, name="other", concurrency=3)
@@ -124,10 +143,12 @@ class TestLimitsOfAQueue:
 
     def test_a_declared_queue_shows_its_limits_and_where_to_set_them(self, admin_client):
         queue = QueueFactory.create(code_owned=True, concurrency=4)
-        save(admin_client, queue, concurrency=9)
+        assert admin_client.post(page(queue), {**EMPTY, "concurrency": 9}).status_code == 403
         queue.refresh_from_db()
         assert queue.concurrency == 4
-        assert "declared in DURABLE[" in admin_client.get(page(queue)).content.decode()
+        html = admin_client.get(page(queue)).content.decode()
+        assert "declared in DURABLE[" in html
+        assert 'name="_save"' not in html
 
     def test_the_list_says_the_limits_in_words(self, admin_client):
         QueueFactory(concurrency=5, worker_concurrency=2, rate_limit=10, rate_period=timedelta(minutes=1))
@@ -184,9 +205,21 @@ class TestLimits:
         assert admin_client.post(url, form).status_code == 302
         limit = Limit.objects.get()
         assert (limit.key, limit.max_running, limit.max_starts) == ("stripe", None, 3)
-        assert "3 starts in 1 min" in admin_client.get(LIMITS).content.decode()
+        assert "0 of 3 in 1 min" in admin_client.get(LIMITS).content.decode()
         admin_client.post(reverse("admin:durable_limit_delete", args=["stripe"]), {"post": "yes"})
         assert not Limit.objects.exists()
+
+    def test_the_list_says_what_is_in_use(self, admin_client):
+        LimitFactory(key="full", max_running=2)
+        LimitFactory(key="rate", max_running=None, max_starts=3, window=timedelta(minutes=1))
+        for key in ("full", "full", "rate"):
+            WorkflowFactory(status=Status.PENDING, limit_key=key)
+        WorkflowFactory(status=Status.SUCCESS, limit_key="rate")
+        for age in (1, 30, 90):
+            RateStart.objects.create(bucket=limit_bucket("rate"), started_at=Clock() - timedelta(seconds=age))
+        html = admin_client.get(LIMITS).content.decode()
+        assert '<td class="field-running"><span class="durable-chip durable-busy">2 of 2</span></td>' in html
+        assert '<td class="field-running">1</td><td class="field-starts">2 of 3 in 1 min</td>' in html
 
     @pytest.mark.parametrize(
         "fields",
