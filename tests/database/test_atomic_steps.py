@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
-from django_durable import step, workflow, workflow_id
+from django_durable import set_event, step, workflow, workflow_id
 from django_durable.core.states import Status
+from django_durable.engine.execution import conflicts
 from django_durable.exceptions import InsideTransaction, NotSerializable, StepRetriesExhausted
 from django_durable.models import StepOutput
+from tests.faults import fault
 from tests.testapp.models import Ledger
-from tests.testapp.workflows import book
+from tests.testapp.workflows import book, echo
 
 
 def write(place):
@@ -142,6 +145,46 @@ def test_a_conflict_that_postgres_wants_tried_again_spends_no_attempt(drain):
     assert run.status == Status.SUCCESS
     assert len(tries) == 3
     assert (Ledger.objects.count(), StepOutput.objects.get().attempts) == (1, 1)
+
+
+@pytest.mark.parametrize("by", ["the server", "its own code"])
+def test_a_step_that_conflicts_each_time_fails_in_the_end(drain, monkeypatch, by):
+    monkeypatch.setattr(conflicts, "MOST", 3)
+    tries = []
+
+    @step(atomic=True)
+    def conflict():
+        tries.append(1)
+        if by == "its own code":
+            raise OperationalError("rivals") from psycopg.errors.SerializationFailure("rivals")
+        with connection.cursor() as cursor:
+            cursor.execute("DO $$ BEGIN RAISE EXCEPTION 'rivals' USING ERRCODE = '40001'; END $$")
+
+    @workflow
+    def body():
+        conflict()
+
+    run, after = body.enqueue(), echo.enqueue("next")
+    drain()
+    assert after.result() == "next"
+    with pytest.raises(OperationalError, match="rivals"):
+        run.result()
+    assert len(tries) == 4
+    assert StepOutput.objects.get().error is not None
+
+
+def test_a_durable_call_that_conflicts_each_time_fails_in_the_end(drain, monkeypatch):
+    monkeypatch.setattr(conflicts, "MOST", 3)
+
+    @workflow
+    def body():
+        set_event("stage", "begun")
+
+    run = body.enqueue()
+    with fault("40P01", times=100, verb="INSERT", table="durable_event"):
+        drain()
+    with pytest.raises(OperationalError, match="a fault made for a test"):
+        run.result()
 
 
 def test_a_broken_statement_is_the_steps_failure_and_the_run_goes_on(drain):

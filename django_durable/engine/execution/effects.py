@@ -6,6 +6,7 @@ about to suspend), else the run's own row first, so that a superseded execution 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from django.db import transaction
 from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.engine import payloads
+from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import Recorded, WorkflowContext, step_number, surrounding
 from django_durable.engine.execution.drive import Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
@@ -49,6 +51,7 @@ def commit(
     context: WorkflowContext, number: int, name: str, do: Effect, *, own_row_first: bool = True
 ) -> Any:
     """Do it and record it; an error is recorded too. What an earlier try committed unheard is undone."""
+    conflicts = Conflicts()
     while True:
         try:
             with read_committed(context.using), transaction.atomic(using=context.using):
@@ -65,7 +68,9 @@ def commit(
             failure = error
         if is_outage(failure, context.using):
             await_database(context.using)
-        elif not is_conflict(failure):
+        elif is_conflict(failure) and (pause := conflicts.pause()) is not None:
+            time.sleep(pause)
+        else:
             return _fail(context, number, name, failure)
 
 

@@ -8,8 +8,9 @@ from django.db import connections, transaction
 
 from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempted, Attempts, Body
+from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import Recorded, WorkflowContext, running_step
-from django_durable.engine.execution.drive import Operation
+from django_durable.engine.execution.drive import Operation, Pause
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage
 from django_durable.engine.execution.patience import rest
 from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
@@ -52,6 +53,7 @@ class AtomicStep:
 
     def run(self) -> Operation:
         """How the step ended, and whether its checkpoint is committed (a failure's is not)."""
+        conflicts = Conflicts()
         while True:
             try:
                 return self._commit(), True
@@ -63,7 +65,10 @@ class AtomicStep:
                 failure = error
             if is_outage(failure, self.context.using):
                 await_database(self.context.using)
-            elif not is_conflict(failure):
+            elif is_conflict(failure) and (pause := conflicts.pause()) is not None:
+                yield Pause(pause)
+            else:
+                conflicts = Conflicts()
                 ended = self.attempts.failed(failure, again=failure is not self.unstorable)
                 if isinstance(ended, Attempted):
                     return ended, False
