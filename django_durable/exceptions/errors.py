@@ -98,9 +98,10 @@ class WorkflowNotFound(DurableError, LookupError):
 
 
 class ConflictingWorkflow(DurableError):
-    def __init__(self, workflow_id: str, existing: str, wanted: str) -> None:
+    def __init__(self, workflow_id: str, existing: str, wanted: str, parent: str | None = None) -> None:
+        whose = "" if parent is None else f" that workflow {parent!r} did not start"
         super().__init__(
-            f"workflow id {workflow_id!r} already belongs to a run of {existing!r}, "
+            f"workflow id {workflow_id!r} already belongs to a run of {existing!r}{whose}, "
             f"so it cannot name a run of {wanted!r}; choose another id"
         )
         self.workflow_id = workflow_id

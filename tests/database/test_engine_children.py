@@ -21,6 +21,7 @@ from django_durable import (
 from django_durable.core.states import Status
 from django_durable.exceptions import (
     ChildCancelled,
+    ConflictingWorkflow,
     InvalidOption,
     OutsideWorkflow,
     ResultTimeout,
@@ -274,6 +275,43 @@ def test_branches_that_wait_for_runs_of_others_and_events_wake_without_looking(d
         send(others[0].id, "tell")
     drain()
     assert run.result() == [2 if how == "event" else 1]
+
+
+def test_an_id_made_for_a_child_that_a_stranger_bears_is_refused(drain, double):
+    double.using(id="order-1").enqueue(1)
+    double.using(id="bulk-1-2").enqueue(1)
+
+    @workflow(name="one")
+    def one():
+        return double(21)
+
+    @workflow(name="many")
+    def many():
+        return gather(*double.enqueue_many([((number,), {}) for number in (1, 2)]))
+
+    runs = [one.using(id="order").enqueue(), many.using(id="bulk").enqueue()]
+    drain()
+    for run in runs:
+        with pytest.raises(ConflictingWorkflow, match="did not start"):
+            run.result()
+    assert not WorkflowStatus.objects.filter(pk="bulk-1-1").exists()
+
+
+def test_a_child_that_was_started_under_an_older_name_is_found_again(drain):
+    @workflow(name="new name", aliases=["old name"])
+    def child():
+        return "found"
+
+    @workflow(name="parent")
+    def parent():
+        return child()
+
+    run = parent.using(id="p").enqueue()
+    drain()
+    WorkflowStatus.objects.filter(pk="p-1").update(name="old name")
+    run.rewind(1)
+    drain()
+    assert run.result() == "found"
 
 
 @pytest.mark.parametrize("count", [0, 2])

@@ -77,8 +77,7 @@ def _start(context: WorkflowContext, name: str, options: Options, call: Call) ->
     inherited = _inherited(context, options)
 
     def do(number: int) -> Done:
-        own_id = inherited.id or f"{context.run.id}-{number}"
-        child = launcher.enqueue(name, inherited.changed(id=own_id), call, parent=(context.run.id, number))
+        child = launcher.enqueue_child(name, inherited, call, (context.run.id, number))
         return Done(child.id, child=child.id)
 
     return effect(context, ENQUEUE, do)

@@ -35,22 +35,36 @@ NO_PARENT: Parent = (None, None)
 logger = logging.getLogger("django_durable.enqueue")
 
 
-def enqueue(name: str, options: Options, call: Call, parent: Parent = NO_PARENT) -> Handle:
+def enqueue(name: str, options: Options, call: Call) -> Handle:
     """Put one run in line. Raises what the options say about an id or deduplication id that is taken."""
-    return enqueue_encoded(name, options, encoded(name, call), parent)
+    return enqueue_encoded(name, options, encoded(name, call))
 
 
-def enqueue_encoded(name: str, options: Options, given: str, parent: Parent = NO_PARENT) -> Handle:
+def enqueue_encoded(name: str, options: Options, given: str) -> Handle:
     """The same for arguments that are text already."""
+    return _put(name, options, given, NO_PARENT)[0]
+
+
+def enqueue_child(name: str, options: Options, call: Call, parent: tuple[str, int]) -> Handle:
+    """The same for a body; the id is made of its own and the number of the call, unless one is given."""
+    own = f"{parent[0]}-{parent[1]}" if options.id is None else None
+    child, is_new = _put(name, options.changed(id=own or options.id), encoded(name, call), parent)
+    if not is_new and child.id == own:
+        _refuse_strangers(name, [own], parent, child.using)
+    return child
+
+
+def _put(name: str, options: Options, given: str, parent: Parent) -> tuple[Handle, bool]:
+    """The run, and whether it is new."""
     using = database.alias()
     params = _params(name, options, parent)
     workflow_id = options.id or uuid7()
     for _ in range(INSERT_TRIES):
         if _insert(params, [(workflow_id, given)], using):
-            return Handle(workflow_id, using)
+            return Handle(workflow_id, using), True
         existing = _existing(name, workflow_id, options, params["queue"], using)
         if existing is not None:
-            return existing
+            return existing, False
     raise RuntimeError(
         f"workflow {workflow_id!r} appeared and vanished {INSERT_TRIES} times while it was enqueued"
     )
@@ -71,7 +85,9 @@ def insert_many(
     params = _params(name, options, parent)
     rows = [(workflow_id, encoded(name, call)) for workflow_id, call in calls]
     for start in range(0, len(rows), ROWS_A_STATEMENT):
-        _insert(params, rows[start : start + ROWS_A_STATEMENT], using)
+        batch = rows[start : start + ROWS_A_STATEMENT]
+        if len(_insert(params, batch, using)) < len(batch):
+            _refuse_strangers(name, [workflow_id for workflow_id, _ in batch], parent, using)
     return [Handle(workflow_id, using) for workflow_id, _ in rows]
 
 
@@ -150,8 +166,21 @@ def _existing(name: str, workflow_id: str, options: Options, queue: str, using: 
     return Handle(holder, using)
 
 
+def _refuse_strangers(name: str, ids: Sequence[str], parent: Parent, using: str) -> None:
+    """An id that was made for a child may be another run's, which would be taken for the child."""
+    rows = WorkflowStatus.objects.using(using).filter(pk__in=ids).order_by("pk")
+    for workflow_id, taken, starter in rows.values_list("pk", "name", "parent_id"):
+        if starter != parent[0] or not _is_function(name, taken):
+            raise ConflictingWorkflow(workflow_id, taken, name, parent[0])
+
+
+def _is_function(name: str, taken: str) -> bool:
+    """Whether a row's name is that of the function, be it by an alias of it."""
+    return taken == name or (taken in workflows and workflows.get(taken).name == name)
+
+
 def _same_id(name: str, taken: str, workflow_id: str, options: Options, using: str) -> Handle:
-    if taken != name and not (taken in workflows and workflows.get(taken).name == name):
+    if not _is_function(name, taken):
         raise ConflictingWorkflow(workflow_id, taken, name)
     if options.on_conflict == "reject":
         raise WorkflowIDInUse(workflow_id)
