@@ -73,7 +73,7 @@ class Handle:
         """
         if current() is not None:
             return perform("result()", lambda: results.result(self.id, timeout))
-        return self._poll(timeout.total_seconds() if isinstance(timeout, timedelta) else timeout)
+        return self._poll(results.limit_of(timeout))
 
     def _poll(self, seconds: float | None) -> Any:
         give_up = None if seconds is None else time.monotonic() + seconds

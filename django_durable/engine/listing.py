@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from django_durable.core.options import Options
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import Status
 from django_durable.exceptions import InvalidOption
-from django_durable.models import WorkflowStatus
+from django_durable.models import WorkflowStatus, database
 
 HEAVY = ("input", "output", "error", "headers")
 GROUPS = ("status", "queue", "name", "app_version", "partition_key", "limit_key", "priority", "executor_id")
@@ -50,13 +52,28 @@ class Filters:
     limit: int | None = 100
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, datetime) and value.utcoffset() is None:
-                raise InvalidOption(f"{field.name} must be an aware datetime; {value!r} is naive")
+        for name in (f"{instant}_{side}" for instant in INSTANTS for side in ("after", "before")):
+            _check_instant(name, getattr(self, name))
+        for name in ("offset", "limit"):
+            _check_count(name, getattr(self, name), optional=name == "limit")
+        Options(attributes=self.attributes or {})
         for status in _all(self.status):
             if status not in set(Status):
                 raise InvalidOption(f"there is no status {status!r}; there are {', '.join(sorted(Status))}")
+
+
+def _check_instant(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, datetime):
+        raise InvalidOption(f"{name} must be a datetime; it is {quoted(value)}")
+    if value.utcoffset() is None:
+        raise InvalidOption(f"{name} must be an aware datetime; {quoted(value)} is naive")
+
+
+def _check_count(name: str, value: object, *, optional: bool) -> None:
+    if not (optional and value is None) and (type(value) is not int or value < 0):
+        raise InvalidOption(f"{name} must be a whole number from 0; it is {quoted(value)}")
 
 
 COLUMNS = {
@@ -102,7 +119,8 @@ def fitting(filters: Filters, using: str) -> QuerySet[WorkflowStatus]:
         runs = runs.filter(**{f"{column}__gte": after}) if after is not None else runs
         runs = runs.filter(**{f"{column}__lt": before}) if before is not None else runs
     if filters.id_prefix is not None:
-        runs = runs.filter(pk__startswith=filters.id_prefix)
+        storable = database.is_storable(filters.id_prefix)
+        runs = runs.filter(pk__startswith=filters.id_prefix) if storable else runs.none()
     if filters.has_parent is not None:
         runs = runs.filter(parent__isnull=not filters.has_parent)
     if filters.attributes is not None:
@@ -111,4 +129,6 @@ def fitting(filters: Filters, using: str) -> QuerySet[WorkflowStatus]:
 
 
 def _all(value: Texts) -> list[str]:
-    return [] if value is None else [value] if isinstance(value, str) else list(value)
+    """Those of the alternatives that a row could bear."""
+    texts = [] if value is None else [value] if isinstance(value, str) else list(value)
+    return [text for text in texts if not isinstance(text, str) or database.is_storable(text)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -35,6 +35,7 @@ from django_durable.models import (
     StreamEntry,
     WorkflowStatus,
 )
+from django_durable.testing import shift
 from tests.factories import WorkflowFactory
 
 pytestmark = pytest.mark.django_db
@@ -259,6 +260,38 @@ def test_a_parent_cancelled_while_it_waits_can_be_resumed_and_gets_the_result(dr
     assert not StepOutput.objects.filter(error__isnull=False).exists()
 
 
+@pytest.mark.parametrize("wait", ["sleep", "recv", "get_event"])
+def test_a_run_cancelled_while_it_waits_waits_on_once_it_is_resumed(drain, wait):
+    @workflow(name="publisher")
+    def publisher():
+        set_event("news", "there")
+
+    @workflow(name="waits")
+    def waits():
+        waits_for = {
+            "sleep": lambda: sleep(3600),
+            "recv": recv,
+            "get_event": lambda: get_event("other", "news"),
+        }
+        return waits_for[wait]()
+
+    run, other = waits.enqueue(), publisher.using(id="other", delay=7200).enqueue()
+    drain()
+    run.cancel()
+    drain()
+    run.resume()
+    drain()
+    assert run.status == Status.WAITING
+    assert not StepOutput.objects.filter(error__isnull=False).exists()
+    send(run.id, "there")
+    control.set_delay([other.id], delay=0)
+    shift(3600)
+    drain.hasten()
+    drain()
+    drain()
+    assert run.result() == (None if wait == "sleep" else "there")
+
+
 @pytest.mark.parametrize("verb", ["cancel", "resume", "retry", "rewind", "fork", "delete"])
 def test_a_verb_inside_a_body_is_recorded_and_done_once(drain, verb):
     @workflow(name="operates")
@@ -337,7 +370,20 @@ def test_runs_are_found_by_every_filter(drain, three_steps):
 
 
 @pytest.mark.parametrize(
-    "filters", [{"created_after": datetime(2026, 1, 1)}, {"status": "success"}, {"status": ["X"]}]
+    "filters",
+    [
+        {"created_after": datetime(2026, 1, 1)},
+        {"created_before": date(2026, 1, 1)},
+        {"started_after": "2026-01-01T00:00:00+00:00"},
+        {"completed_before": 1_767_225_600},
+        {"completed_after": timedelta(1)},
+        {"status": "success"},
+        {"status": ["X"]},
+        {"limit": -1},
+        {"offset": "3"},
+        {"attributes": {"a": "\0"}},
+        {"attributes": {1: 2}},
+    ],
 )
 def test_a_filter_that_means_nothing_is_refused(filters):
     with pytest.raises(InvalidOption):
@@ -359,3 +405,9 @@ def test_a_deadline_that_passed_stops_the_body_at_its_next_call(drain):
     drain()
     assert run.status == Status.CANCELLED
     assert "deadline" in run.record.error
+
+
+def test_a_filter_for_what_no_row_can_bear_finds_nothing(drain, three_steps):
+    three_steps.enqueue()
+    for filters in ({"ids": ["a\0", "\ud800"]}, {"id_prefix": "\0"}, {"queue": "\ud800"}, {"parent": "\0"}):
+        assert control.list_workflows(**filters) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -17,6 +17,7 @@ from django_durable.core.states import PARKED
 from django_durable.engine.handle import Handle
 from django_durable.exceptions import (
     InsideTransaction,
+    InvalidOption,
     ResultTimeout,
     WorkflowCancelled,
     WorkflowFailed,
@@ -111,6 +112,18 @@ def test_inside_a_transaction_only_a_run_that_ended_has_a_result(drain):
     drain()
     with transaction.atomic():
         assert run.result() == 1
+
+
+@pytest.mark.parametrize("timeout", ["5", float("nan"), float("inf"), -1, True, date(2026, 1, 1)])
+def test_a_timeout_that_is_no_length_of_time_is_refused(db, timeout):
+    run = echo.enqueue(1)
+
+    async def wait():
+        await run.aresult(timeout=timeout)
+
+    for ask in (lambda: run.result(timeout=timeout), async_to_sync(wait)):
+        with pytest.raises(InvalidOption, match="timeout"):
+            ask()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -83,11 +83,16 @@ def settled(ids: Sequence[str], using: str) -> dict[str, Settled]:
 
 def result(workflow_id: str, timeout: timedelta | float | None) -> Operation:
     context = required("result()")
-    seconds = None if timeout is None else seconds_of("the timeout of result()", timeout)
+    seconds = limit_of(timeout)
     begin(context, "result()")
     number = context.take_number()
     timer_number = 0 if seconds is None else context.take_number()
     return await_result(context, number, workflow_id, timer_number=timer_number, seconds=seconds)
+
+
+def limit_of(timeout: timedelta | float | None) -> float | None:
+    """Raises InvalidOption for what is no length of time."""
+    return None if timeout is None else seconds_of("the timeout of result()", timeout)
 
 
 def await_result(
