@@ -28,7 +28,7 @@ from django_durable import (
 )
 from django_durable.core.states import Status
 from django_durable.exceptions import AwaitNeeded, InvalidOption, StepRetriesExhausted, StepTimeout
-from django_durable.models import StepOutput
+from django_durable.models import StepOutput, WorkflowStatus
 
 pytestmark = pytest.mark.django_db
 
@@ -252,6 +252,33 @@ def test_async_retries_and_their_end(drain):
     with pytest.raises(StepRetriesExhausted) as raised:
         run.result()
     assert [error.args for error in raised.value.errors] == [(1,), (2,), (3,)]
+
+
+def test_a_child_whose_start_is_cancelled_was_started_whole_or_not_at_all(drain):
+    @workflow(name="child")
+    def child(number):
+        return number
+
+    @workflow(name="parent")
+    async def parent():
+        for turns in range(12):
+            task = asyncio.create_task(start(turns))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        return "whole"
+
+    async def start(number):
+        return await child.aenqueue(number)
+
+    run = parent.enqueue()
+    drain()
+    assert run.result() == "whole"
+    children = WorkflowStatus.objects.filter(name="child")
+    assert all((each.parent_id, each.id) == (run.id, f"{run.id}-{each.parent_step}") for each in children)
+    recorded = StepOutput.objects.filter(workflow_id=run.id).values_list("child", flat=True)
+    assert sorted(recorded) == sorted(each.id for each in children)
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, StopIteration, GeneratorExit, SystemExit])

@@ -396,6 +396,19 @@ def test_a_failure_recorded_without_its_origin_is_dropped_where_no_success_follo
     assert names(runs[1]) == ["charge", "more"]
 
 
+@pytest.mark.parametrize("attempt", [400, 10_000, 2**31 - 3])
+def test_a_run_that_failed_countless_times_still_gets_a_next_time(drain, attempt):
+    @workflow(max_attempts=1_000_000)
+    def body():
+        raise Unpaid
+
+    run = body.enqueue()
+    WorkflowStatus.objects.update(attempt=attempt, max_attempts=2**31 - 1)
+    drain()
+    assert row(run).status == Status.DELAYED
+    assert row(run).delay_until - row(run).updated_at <= timedelta(hours=1, seconds=1)
+
+
 def test_a_rewind_lets_a_failed_child_go_on(drain, shop, child):
     @workflow
     def parent():

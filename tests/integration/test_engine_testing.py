@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import TestCase, TransactionTestCase
 
@@ -237,3 +240,15 @@ def test_the_fixtures_of_the_plugin(durable_drain, durable_clock):
     durable_clock.shift(1)
     assert durable_drain() == 1
     assert run.result() == 5
+
+
+class TestAWorkerInATest(TestCase):
+    def test_a_burst_sees_nothing_of_the_test_and_leaves_its_transaction_alone(self):
+        run = echo.enqueue(1)
+        before = set(threading.enumerate())
+        with suppress(SystemExit):
+            call_command("run_queues", "--burst", verbosity=0)
+        assert set(threading.enumerate()) == before
+        assert run.status == Status.ENQUEUED
+        drain()
+        assert run.result() == 1
