@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,6 +21,8 @@ from tests.factories import QueueFactory
 from tests.testapp.workflows import echo
 
 pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).parents[2]
 
 
 class Terminal(StringIO):
@@ -123,6 +129,30 @@ def test_a_database_without_the_tables_is_told_in_one_line():
         cursor.execute("ALTER TABLE durable_limit RENAME TO elsewhere")
     with pytest.raises(CommandError, match=r"^the database did not do it: relation .* does not exist$"):
         durable_limits("list")
+
+
+MANY_LIMITS = """
+import sys
+import django
+from django.core.management import execute_from_command_line
+django.setup()
+from django_durable.models.limit import LimitInUse, LimitQuerySet
+limits = [LimitInUse(f"key{n}", 1, 0, None, None, 0, 0) for n in range(%d)]
+LimitQuerySet.in_use = lambda self, keys=None: limits
+execute_from_command_line(["manage.py", "durable_limits", "list", "--format", %r])
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("count", [5, 5000], ids=["one buffer", "many"])
+def test_a_reader_that_leaves_is_no_error(form, count):
+    reads, writes = os.pipe()
+    os.close(reads)
+    environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    command = [sys.executable, "-c", MANY_LIMITS % (count, form)]
+    done = subprocess.run(command, stdout=writes, stderr=subprocess.PIPE, env=environ, cwd=ROOT)
+    os.close(writes)
+    assert (done.stderr, done.returncode) == (b"", 141)
 
 
 def test_a_table_is_straight_whatever_is_in_it():

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django_durable.core.durations import in_words, read
 from django_durable.exceptions import InvalidIdentifier, InvalidLimit, InvalidOption
 from django_durable.management.databases import chosen
+from django_durable.management.reader import reader_may_leave
 from django_durable.management.table import printable, table
 from django_durable.models import Limit
 from django_durable.models.limit import LimitInUse
@@ -45,7 +46,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         do = {"list": self._list, "set": self._set, "clear": self._clear}[options["verb"]]
         try:
-            with chosen(options["database"]) as using:
+            with chosen(options["database"]) as using, reader_may_leave():
                 do(using, options)
         except (InvalidIdentifier, InvalidLimit, InvalidOption) as error:
             raise CommandError(str(error)) from None

@@ -1,5 +1,6 @@
 -- Read limits beside what is in use of them: of some keys, or of all.
---   rides on   durable_limit_pkey, durable_limit_in_flight, durable_rate_window, durable_line: all that stands in line
+--   rides on   durable_limit_pkey, durable_limit_in_flight, durable_rate_window, and for what waits durable_line,
+--              all of it, or the table where most of that stands in line
 --   locks      nothing: a look, not a count to start anything by
 --   returns    key, max_running, in flight, max_starts, window, starts within it, rows in line
 SELECT l.key, l.max_running, running.count, l.max_starts, l.window, starts.count, coalesce(waiting.count, 0)

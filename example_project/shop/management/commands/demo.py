@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
+from django_durable.management.reader import reader_may_leave
 from shop.demo import show
 from shop.demo.script import QUICK, Script
-
-READER_GONE = 128 + 13  # what a shell says of a program that SIGPIPE ended
 
 
 class Command(BaseCommand):
@@ -39,21 +37,12 @@ class Command(BaseCommand):
             raise CommandError("--orders, --rows, --slots and --patience take numbers above 0")
         script = Script(**{**(QUICK if options["quick"] else {}), **given})
         try:
-            is_proven = show.play(script, self.stdout)
+            with reader_may_leave():
+                is_proven = show.play(script, self.stdout)
         except KeyboardInterrupt:
             self.stderr.write("\nStopped. What was in line stays there: the next worker goes on with it.")
             sys.exit(130)
-        except BrokenPipeError:
-            _let_nobody_read()
-            sys.exit(READER_GONE)
         except OperationalError as away:
             raise CommandError(f"the database cannot be reached; is DATABASE_URL right? {away}") from away
         if not is_proven:
             raise CommandError("something was lost, doubled or left undone: see the report above")
-
-
-def _let_nobody_read() -> None:
-    """What is still to be written, Python's own flush at the end included, goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
