@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django_durable.core.planning.budget import (
+    SEPARATOR,
     KeyRoom,
     QueueLimits,
     Usage,
@@ -62,7 +63,7 @@ class Meter:
 
         Gives the keys held, and whether one of them has less room than was thought.
         """
-        params = {"keys": list(keys)}
+        params = {"keys": SEPARATOR.join(keys)}
         locked, counted = database.fetch_all([("lock_limits", params), ("limit_rooms", params)], self.using)
         held = {key for (key,) in locked}
         before = {key: self.usage.keys.pop(key) for key in held}
@@ -113,7 +114,7 @@ class Meter:
     def _count_keys(self, keys: Collection[str]) -> bool:
         if not keys:
             return False
-        found = database.fetch("limit_rooms", {"keys": list(keys)}, self.using)
+        found = database.fetch("limit_rooms", {"keys": SEPARATOR.join(keys)}, self.using)
         for key in keys:
             self.usage.keys.pop(key, None)
         self.usage.keys.update({key: KeyRoom(room, counts) for key, room, counts in found})

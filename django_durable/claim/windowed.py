@@ -19,11 +19,16 @@ from django_durable.models import WorkflowStatus, database
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What one claim took, in rank order, and what kept it from taking more (None: nothing was planned)."""
+    """What one claim took, in rank order."""
 
     runs: list[Run]
-    stopped_by: StoppedBy | None = None
+    planner: Planner | None = None
     peer_at_work: bool = False
+
+    @property
+    def stopped_by(self) -> StoppedBy | None:
+        """What kept it from taking more, worked out when asked for; None: nothing had to be planned."""
+        return None if self.planner is None else self.planner.stopped_by
 
 
 class Reader(Protocol):
@@ -54,11 +59,11 @@ class WindowedClaim:
     def take(self) -> Claims:
         rooms = self.meter.rooms
         if rooms.slots <= 0 or (rooms.queue is not None and rooms.queue <= 0):
-            return Claims([], self.planner.stopped_by)
+            return Claims([], self.planner)
         self.reader.begin(self.planner)
         runs = self._mark_plan()
         self._count_starts(runs)
-        return Claims(runs, self.planner.stopped_by, peer_at_work=self.keys_elsewhere)
+        return Claims(runs, self.planner, peer_at_work=self.keys_elsewhere)
 
     def _mark_plan(self) -> list[Run]:
         """Mark the settled plan, all of it or nothing in one statement; what that misses changes the plan."""

@@ -12,13 +12,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from django_durable.core.planning.budget import SEPARATOR
 from django_durable.core.planning.candidates import Candidate, Place, limit_key_of, partition_of
 from django_durable.core.planning.planner import Planner, Seek
 from django_durable.models import WorkflowStatus
 
 WINDOWS_BEFORE_DIRECTORY = 1
-STRETCH = 500
-GROUPS_A_STEP = 128
+STRETCH = 4000
+GROUPS_A_STEP = 256
 MOST_GROUPS_AT_FIRST = 1000
 GROWTH = 4
 
@@ -72,7 +73,7 @@ class LineReader:
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]:
         """The next rows of the groups that can still win."""
         seeks = planner.next_groups
-        rows = self.runs.read_groups({**self.params, "keys": planner.exclusions.keys, **_columns(seeks)})
+        rows = self.runs.read_groups({**self.params, "keys": _keys(planner, seeks), **_columns(seeks)})
         found = {group: [row for _, row in of_group] for group, of_group in groupby(rows, key=itemgetter(0))}
         return [(seek, found.get(seek.group, [])) for seek in seeks]
 
@@ -94,7 +95,13 @@ class LineReader:
         return int(bound * GROWTH ** (self._windows - 1))
 
 
-def left_out(planner: Planner) -> dict[str, list[str]]:
+def _keys(planner: Planner, seeks: Sequence[Seek]) -> str:
+    """The keys to leave out, joined as the statements take them; only in partitions is there another's key."""
+    has_partition = any(partition_of(seek.group) is not None for seek in seeks)
+    return SEPARATOR.join(planner.exclusions.keys) if has_partition else ""
+
+
+def left_out(planner: Planner) -> dict[str, Any]:
     """The planner's exclusions as the statement takes them; '' stands for the null partition and key."""
     excluded = planner.exclusions
     partitions = [name or "" for name in excluded.partitions]
@@ -105,7 +112,7 @@ def left_out(planner: Planner) -> dict[str, list[str]]:
             partitions.append(partition)
         else:
             key_groups.append(limit_key_of(group) or "")
-    return {"keys": excluded.keys, "partitions": partitions, "key_groups": key_groups}
+    return {"keys": SEPARATOR.join(excluded.keys), "partitions": partitions, "key_groups": key_groups}
 
 
 def _columns(seeks: Sequence[Seek]) -> dict[str, list[Any]]:

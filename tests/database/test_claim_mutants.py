@@ -67,13 +67,13 @@ MUTANTS = [
         "windows join",
         in_sql(
             "read_past",
-            "(%(rank)s::int, %(line)s::bigint)\n    ORDER",
-            "(%(rank)s::int, %(line)s::bigint + 1)\n    ORDER",
+            "(%(rank)s::int, %(line)s::bigint)\n        ORDER",
+            "(%(rank)s::int, %(line)s::bigint + 1)\n        ORDER",
         ),
     ),
     Mutant("a stretch is not the line", in_python(LineReader, "next_window", reads_stretches_as_ends)),
     Mutant("a part of the walk is not all", in_python(LineReader, "walk", takes_a_part_for_all)),
-    Mutant("a key is not a partition", in_sql("read_past", "w.partition_key IS NOT NULL OR ", "")),
+    Mutant("a key is not a partition", in_sql("read_past", "OR w.partition_key IS NOT NULL\n", "\n")),
     Mutant(
         "groups go on by rank",
         in_sql("read_groups", "(w.rank, w.group_line) > (seek.rank, seek.line)", "w.group_line > seek.line"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from django.db import connection, connections
 
 from django_durable import sql
 
+OF_THE_FIRST = re.compile(r"%\(0_")  # of several statements sent together, the parameters of the first
 PATIENCE = 5.0  # seconds after which an actor that does not come back is taken to wait for a lock
 
 
@@ -103,7 +105,7 @@ class Stage:
 
 def statement_name(text: str) -> str:
     """Which statement of the package this is, the first of several; others keep their text."""
-    return _names().get(text.split(";\n")[0], text)
+    return _names().get(OF_THE_FIRST.sub("%(", text.split(";\n")[0]), text)
 
 
 @cache

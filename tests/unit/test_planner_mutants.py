@@ -94,7 +94,7 @@ def a_group_is_left_out_one_turn_too_early(original, ranking, group, place):
 @breaks(Ranking, "load")
 def turns_at_other_ranks_are_load(_, ranking, group, place):
     turns = ranking.groups.get(group, ())
-    return ranking.busy_of(group) + sum(1 for row in turns if row.place < place)
+    return ranking.busy.get(group, 0) + sum(1 for row in turns if row.place < place)
 
 
 @breaks(Ranking, "turn_at")

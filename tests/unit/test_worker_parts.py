@@ -16,7 +16,9 @@ from django.db import DataError, IntegrityError, InternalError, OperationalError
 
 from django_durable.claim.claimer import Claims
 from django_durable.core.outcomes import Completed, Deferred, Failed, Waiting
-from django_durable.core.planning.stops import StoppedBy
+from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.limits import Rooms
+from django_durable.core.planning.planner import Planner
 from django_durable.worker.polling.asked import TOGETHER, Asked
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.polling.cadence import LONGEST, Cadence
@@ -105,12 +107,13 @@ class TestAsked:
 
     @pytest.mark.parametrize("line_ended", [True, False])
     def test_a_claim_that_was_stopped_short_of_the_end_met_a_limit(self, asked, line_ended):
-        stopped = StoppedBy(line_ended, False, not line_ended, (), ())
-        asked.was_claimed(Claims([], stopped), 2, 0.0, 1.0)
+        planner = Planner(Rooms(2, queue=None if line_ended else 0))
+        planner.read([Candidate("w", 0, 1)], ended=True)
+        asked.was_claimed(Claims([], planner), 2, 0.0, 1.0)
         assert asked.is_limited is not line_ended
 
     def test_a_limited_one_is_not_part_of_the_quick_questions(self, asked):
-        asked.was_claimed(Claims([], StoppedBy(False, False, True, (), ())), 2, 0.0, 1.0)
+        asked.was_claimed(Claims([], Planner(Rooms(2, queue=0))), 2, 0.0, 1.0)
         assert not asked.is_asked(1.0, False, True)
         assert asked.is_asked(1.0, True, False)
 

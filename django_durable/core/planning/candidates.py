@@ -11,6 +11,9 @@ Place = tuple[int, int]
 HEAD: Place = (-(1 << 30), 0)
 END: Place = (1 << 30, 0)
 
+# What a group is named after; two characters each.
+PARTITION, LIMIT_KEY = "p:", "k:"
+
 
 class Candidate(NamedTuple):
     """One row of a window: `rank` is the negated priority, `line` its unique number within the queue."""
@@ -33,15 +36,15 @@ class Candidate(NamedTuple):
 def group_of(partition: str | None, limit_key: str | None) -> str:
     """Name what fairness is fair between; the prefix keeps partition 'a' apart from limit key 'a'."""
     if partition is not None:
-        return "p:" + partition
-    return "" if limit_key is None else "k:" + limit_key
+        return PARTITION + partition
+    return "" if limit_key is None else LIMIT_KEY + limit_key
 
 
 def partition_of(group: str) -> str | None:
     """Tell the one partition all rows of a group share; the null partition for groups that have none."""
-    return group[2:] if group.startswith("p:") else None
+    return group[2:] if group[:2] == PARTITION else None
 
 
 def limit_key_of(group: str) -> str | None:
     """Tell the limit key all rows of a group share; None where they may differ or have none."""
-    return group[2:] if group.startswith("k:") else None
+    return group[2:] if group[:2] == LIMIT_KEY else None

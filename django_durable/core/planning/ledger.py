@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from django_durable.core.planning.candidates import LIMIT_KEY, limit_key_of, partition_of
 from django_durable.core.planning.limits import Rooms
 
 # A turn no ranking reaches, and a room no ranking fills.
@@ -80,6 +81,13 @@ class Ledger:
         """Tell the turn from which on a row of this partition and key had no room somewhere."""
         first = min(self.closed, self.closed_keys.get(key, NEVER))
         return min(first, self.partition_closing(partition)) if self.is_partitioned else first
+
+    def closing_of(self, group: str) -> int:
+        """The same of what all rows of a group share; asked for every group there is."""
+        if group[:2] == LIMIT_KEY and not self.is_partitioned:
+            closes = self.closed_keys.get(group[2:], NEVER)
+            return closes if closes < self.closed else self.closed
+        return self.closing(partition_of(group), limit_key_of(group))
 
     def key_closing(self, key: str) -> int:
         return min(self.closed, self.closed_keys.get(key, NEVER))

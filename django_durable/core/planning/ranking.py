@@ -8,8 +8,9 @@ plus its turns in this claim at this priority; in default order it is 0 for all,
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from heapq import heappop, heapreplace
+from types import MappingProxyType
 
 from django_durable.core.planning.candidates import Candidate, Place
 from django_durable.core.planning.ledger import Ledger
@@ -52,13 +53,15 @@ class Ranking:
                 self._own.setdefault(row.group, []).append(row)
         return self._own
 
-    def busy_of(self, group: str) -> int:
-        return self._line.busy.get(group, 0) if self._line.is_fair else 0
+    @property
+    def busy(self) -> Mapping[str, int]:
+        """How many rows each group has in flight; nothing in default order."""
+        return self._line.busy if self._line.is_fair else _NOTHING
 
     def load(self, group: str, place: Place) -> int:
         """Count what a row there has before it: in flight, or with a turn of its rank."""
         rank, line = place
-        load = self.busy_of(group)
+        load = self.busy.get(group, 0)
         for row in self.groups.get(group, ()):
             if row.rank == rank and row.line < line:
                 load += 1
@@ -92,6 +95,9 @@ class Ranking:
         self.turns.append(turn)
         self.rows.append(row)
         self.ledger.spend(row.partition, row.limit_key, row.id in self.held)
+
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 def _advance(heads: list[Head], load: int, lane: Lane, at: int) -> None:

@@ -119,11 +119,12 @@ class Reading:
     def _starts(self) -> dict[str, Place]:
         groups = self.left_out.groups
         partitions = {**self.left_out.partitions, **self.shut.partitions}
+        cursor = self.cursor
+        if not (groups or partitions):
+            return {group: max(cursor, (rank, line - 1)) for group, (rank, line) in self._places.items()}
         starts = {}
         for group, first in self._places.items():
-            behind = self.cursor
-            if groups or partitions:
-                behind = min(behind, groups.get(group, END), partitions.get(partition_of(group), END))
+            behind = min(cursor, groups.get(group, END), partitions.get(partition_of(group), END))
             starts[group] = max(behind, _before(first))
         return starts
 

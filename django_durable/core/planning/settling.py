@@ -65,9 +65,11 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from django_durable.core.planning.candidates import END, Place, limit_key_of, partition_of
+from django_durable.core.planning.candidates import END, Place
 from django_durable.core.planning.ranking import Ranking
 from django_durable.core.planning.reading import Exclusions, LeftOut
+
+AFTER_ALL = (END[0] - 1, 0, 0)  # behind the turn of any row, before the place where nothing is left
 
 
 class Contender(NamedTuple):
@@ -116,7 +118,7 @@ def group_may_win(ranking: Ranking, group: str, behind: Place) -> bool:
     turn = ranking.turn_at(ranking.load(group, behind), behind)
     if behind == END or turn >= ranking.ledger.closed:
         return False
-    return turn < ranking.ledger.closing(partition_of(group), limit_key_of(group))
+    return turn < ranking.ledger.closing_of(group)
 
 
 def failing(ranking: Ranking, left_out: LeftOut) -> Exclusions:
@@ -141,15 +143,18 @@ def hopeless(ranking: Ranking, cursor: Place, loaded: Loaded) -> Exclusions:
 
 def contenders(ranking: Ranking, unread: Mapping[str, Place]) -> list[Contender]:
     """List the groups whose next unread row, behind the place given, could change the plan; best first."""
-    last = ranking.turns[-1] if ranking.is_full and ranking.turns else None
-    closing = ranking.ledger.closing
+    last = ranking.turns[-1] if ranking.is_full and ranking.turns else AFTER_ALL
+    closing, busy, own = ranking.ledger.closing_of, ranking.busy, ranking.groups
     found = []
     for group, behind in unread.items():
         rank, line = behind
-        if behind == END or (last is not None and (rank, ranking.busy_of(group), line) > last):
+        load = busy.get(group, 0)
+        if (rank, load, line) > last:
             continue  # what its own turns add to its load only takes it further
-        load = ranking.load(group, behind)
-        if ranking.turn_at(load, behind) < closing(partition_of(group), limit_key_of(group)):
+        if group in own:
+            load = ranking.load(group, behind)
+        closes = closing(group)
+        if closes and ranking.turn_at(load, behind) < closes:
             found.append(Contender(rank, load, line, group))
     return sorted(found)
 

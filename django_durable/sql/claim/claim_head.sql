@@ -21,7 +21,7 @@ WITH plain AS MATERIALIZED (
             JOIN durable_limit AS l ON l.key = first.limit_key
         ))
 ), head AS MATERIALIZED (
-    SELECT w.id, w.limit_key
+    SELECT w.ctid, w.limit_key
     FROM durable_workflow_status AS w
     WHERE w.queue = %(queue)s AND w.line IS NOT NULL AND {{ready}} AND EXISTS (SELECT FROM plain)
     ORDER BY w.rank, w.line
@@ -30,7 +30,6 @@ WITH plain AS MATERIALIZED (
 )
 UPDATE durable_workflow_status AS w
 SET {{start_run}}, {{leave_line}}
-FROM head
-WHERE w.id = head.id AND w.status = 'ENQUEUED' AND w.queue = %(queue)s
+WHERE w.ctid = ANY(ARRAY(SELECT head.ctid FROM head))
     AND NOT EXISTS (SELECT FROM head AS any_of JOIN durable_limit AS l ON l.key = any_of.limit_key)
 RETURNING {{claimed_columns}}

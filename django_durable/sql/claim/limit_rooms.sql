@@ -16,4 +16,4 @@ CROSS JOIN LATERAL (
     WHERE l.max_starts IS NOT NULL
         AND s.bucket = E'limit\x1f' || l.key AND s.started_at > statement_timestamp() - l.window
 ) AS starts
-WHERE l.key = ANY(%(keys)s::text[])
+WHERE l.key = ANY(string_to_array(%(keys)s, E'\x1f'))

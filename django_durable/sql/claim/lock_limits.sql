@@ -4,5 +4,5 @@
 --   returns    the keys now held
 SELECT l.key
 FROM durable_limit AS l
-WHERE l.key = ANY(%(keys)s::text[])
+WHERE l.key = ANY(string_to_array(%(keys)s, E'\x1f'))
 FOR NO KEY UPDATE SKIP LOCKED

@@ -10,7 +10,8 @@ CROSS JOIN LATERAL (
     FROM durable_workflow_status AS w
     WHERE w.queue = %(queue)s AND w.group_line IS NOT NULL AND w.group_key = seek.group_key
         AND (w.rank, w.group_line) > (seek.rank, seek.line)
-        AND (w.limit_key IS NULL OR w.limit_key NOT IN (SELECT unnest(%(keys)s::text[])))
+        AND (%(keys)s = '' OR w.limit_key IS NULL
+            OR w.limit_key NOT IN (SELECT unnest(string_to_array(%(keys)s, E'\x1f'))))
         AND {{ready}}
     ORDER BY w.rank, w.group_line
     LIMIT seek.size
