@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -84,7 +85,9 @@ def test_an_option_is_stored_alike_through_every_door(drain, door, inside):
 
 
 def test_a_function_may_say_what_it_can_say_of_itself(drain):
-    said = {name: OPTIONS[name] for name in ("queue", "priority", "limit_key", "timeout", "max_attempts")}
+    said: Any = {
+        name: OPTIONS[name] for name in ("queue", "priority", "limit_key", "timeout", "max_attempts")
+    }
 
     @workflow(name="says", **said)
     def says():
