@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -10,6 +12,8 @@ from django.db import connections, models, router
 
 from django_durable import sql
 from django_durable.conf import settings
+
+_PARAMETER = re.compile(r"%\((?=\w+\)s)")
 
 
 class Clock(models.Func):
@@ -43,14 +47,22 @@ def fetch_all(asked: Sequence[tuple[str, Mapping[str, Any]]], using: str) -> lis
     """Run statements one after the other, each with its own snapshot, in one round trip where that can be."""
     if len(asked) == 1 or _binds_on_the_server(using):
         return [fetch(name, params, using) for name, params in asked]
-    text = ";\n".join(sql.load(name) for name, _ in asked)
-    together = {name: value for _, params in asked for name, value in params.items()}
+    text = _together(tuple(sql.load(name) for name, _ in asked))
+    together = {
+        f"{place}_{name}": value for place, (_, params) in enumerate(asked) for name, value in params.items()
+    }
     with connections[using].cursor() as cursor:
         cursor.execute(text, together)
         answers = [cursor.fetchall()]
         while cursor.nextset():
             answers.append(cursor.fetchall())
     return answers
+
+
+@cache
+def _together(statements: tuple[str, ...]) -> str:
+    """The statements in a row, the parameters of each under names of their own."""
+    return ";\n".join(_PARAMETER.sub(rf"%({place}_", text) for place, text in enumerate(statements))
 
 
 def _binds_on_the_server(using: str) -> bool:

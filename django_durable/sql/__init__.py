@@ -19,7 +19,7 @@ NO_STATEMENTS = frozenset({"fragments", "schema"})
 @cache
 def load(name: str) -> str:
     """The text of the statement `name`, its fragments filled in and its header left out."""
-    return _FRAGMENT.sub(lambda found: _fragment(found[1]), _without_header(statements()[name]))
+    return _filled(_without_header(statements()[name]))
 
 
 @cache
@@ -28,8 +28,12 @@ def load_schema(name: str) -> str:
     return _without_header(files(__package__) / "schema" / f"{name}.sql")
 
 
+def _filled(text: str) -> str:
+    return _FRAGMENT.sub(lambda found: _fragment(found[1]), text)
+
+
 def _fragment(name: str) -> str:
-    return _without_header(files(__package__) / "fragments" / f"{name}.sql").strip()
+    return _filled(_without_header(files(__package__) / "fragments" / f"{name}.sql")).strip()
 
 
 @cache

@@ -16,6 +16,7 @@ from psycopg.pq import TransactionStatus
 R = TypeVar("R")
 
 RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+LOCKED = "55P03"
 LINE = (
     "08",
     "25P03",
@@ -61,6 +62,11 @@ def _is_alive(connection: BaseDatabaseWrapper) -> bool:
 def is_conflict(error: BaseException) -> bool:
     """Whether PostgreSQL asks for the transaction to be tried again."""
     return getattr(error.__cause__, "sqlstate", None) in RETRYABLE
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether a lock that somebody else holds was not waited for any longer."""
+    return getattr(error.__cause__, "sqlstate", None) == LOCKED
 
 
 def await_database(using: str) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from django_durable.claim.isolation import read_committed
+from django_durable.core.arrays import plain_array, text_array
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import (
     Cancelled,
@@ -32,6 +33,7 @@ from django_durable.exceptions import Superseded
 from django_durable.models import database
 
 Ended = Callable[[bool], None]
+Stamp = tuple[str, UUID, int]  # workflow id, token, step
 
 
 class Checkpoint(NamedTuple):
@@ -82,26 +84,34 @@ class DirectRecorder:
         then(bool(write_endings([ending], self.using)))
 
 
-def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[tuple[str, UUID, int], bool]:
+def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[Stamp, bool]:
     """Record them in one statement; returns (workflow id, token, step) of those whose run is still owned.
 
     The value is whether it is new: one that is there already was written by a commit whose answer got lost.
     """
-    columns = list(zip(*checkpoints, strict=True))
-    names = (
-        "ids",
-        "tokens",
-        "steps",
-        "names",
-        "outputs",
-        "errors",
-        "serializations",
-        "children",
-        "attempts",
-        "seconds",
+    return held_steps(database.fetch("record_steps", step_params(checkpoints), using))
+
+
+def step_params(checkpoints: Sequence[Checkpoint]) -> dict[str, str]:
+    """What the statements that record steps are asked with."""
+    ids, tokens, steps, names, outputs, errors, tags, children, attempts, seconds = zip(
+        *checkpoints, strict=True
     )
-    params = {name: list(column) for name, column in zip(names, columns, strict=True)}
-    rows = database.fetch("record_steps", params, using)
+    return {
+        "ids": text_array(ids),
+        "tokens": plain_array(tokens),
+        "steps": plain_array(steps),
+        "names": text_array(names),
+        "outputs": text_array(outputs),
+        "errors": text_array(errors),
+        "serializations": text_array(tags),
+        "children": text_array(children),
+        "attempts": plain_array(attempts),
+        "seconds": plain_array(seconds),
+    }
+
+
+def held_steps(rows: Iterable[tuple[Any, ...]]) -> dict[Stamp, bool]:
     return {(workflow_id, token, step): is_new for workflow_id, token, step, is_new in rows}
 
 
@@ -112,7 +122,7 @@ def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
     held: set[Fence] = set()
     for ending in endings:
         if isinstance(ending.outcome, Deferred):
-            held |= _defer(ending.fence, ending.outcome, using)
+            held |= defer(ending.fence, ending.outcome, using)
         elif isinstance(ending.outcome, Waiting):
             asleep.append((ending.fence, ending.outcome.wait))
         elif not isinstance(ending.outcome, Overtaken):
@@ -123,19 +133,24 @@ def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
 def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     if not endings:
         return set()
-    rows = [_settlement(ending.outcome) for ending in endings]
-    params = {
-        "ids": [ending.fence.workflow_id for ending in endings],
-        "tokens": [ending.fence.token for ending in endings],
-        "statuses": [row[0] for row in rows],
-        "outputs": [row[1] for row in rows],
-        "errors": [row[2] for row in rows],
-    }
-    rows_written = database.fetch("settle", {**params, "wakes_waiters": False}, using)
+    params = settle_params(endings)
+    rows_written = database.fetch("settle", params | {"wakes_waiters": False}, using)
     held = {Fence(workflow_id, token) for workflow_id, token, is_left in rows_written if not is_left}
     if any(is_left for _, _, is_left in rows_written):
         held |= _settle_and_wake(params, using)
     return held
+
+
+def settle_params(endings: Sequence[Ending]) -> dict[str, Any]:
+    """What the statements that settle are asked with, but for whether they wake waiters."""
+    statuses, outputs, errors = zip(*[_settlement(ending.outcome) for ending in endings], strict=True)
+    return {
+        "ids": text_array([ending.fence.workflow_id for ending in endings]),
+        "tokens": plain_array([ending.fence.token for ending in endings]),
+        "statuses": text_array(statuses),
+        "outputs": text_array(outputs),
+        "errors": text_array(errors),
+    }
 
 
 def _settle_and_wake(params: Mapping[str, Any], using: str) -> set[Fence]:
@@ -159,7 +174,8 @@ def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:
     raise TypeError(f"{outcome!r} settles nothing")
 
 
-def _defer(fence: Fence, outcome: Deferred, using: str) -> set[Fence]:
+def defer(fence: Fence, outcome: Deferred, using: str) -> set[Fence]:
+    """Set the run aside for a while; returns its fence if that held."""
     params = {
         "id": fence.workflow_id,
         "token": fence.token,

@@ -1,4 +1,4 @@
-"""A line of writes of one kind: sent together, kept together, decided one by one only where one is bad."""
+"""A line of writes: sent together, kept together, decided one by one only where one is bad."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ T = TypeVar("T")
 
 
 class Lane(Generic[T]):
-    """`write` sends and answers some at once, or raises; `refuse` answers one that cannot be stored."""
+    """`write` sends some, answers them and returns those that go next; or it raises, and answered none.
 
-    def __init__(self, write: Callable[[Sequence[T]], None], refuse: Callable[[T, Exception], None]) -> None:
+    `refuse` answers one that cannot be stored.
+    """
+
+    def __init__(
+        self, write: Callable[[Sequence[T]], Sequence[T] | None], refuse: Callable[[T, Exception], None]
+    ) -> None:
         self._write = write
         self._refuse = refuse
         self._queue: deque[T] = deque()
@@ -33,45 +38,47 @@ class Lane(Generic[T]):
         """How many are not answered yet."""
         return len(self._queue) + len(self._batch)
 
+    def put_first(self, some: Sequence[T]) -> None:
+        self._queue.extendleft(reversed(some))
+
     def flush(self, count: int) -> None:
         """Send the first `count`; raises what keeps the database from storing anything, and keeps those."""
         while count > 0:
-            self._batch = [self._queue.popleft() for _ in range(min(count, ROWS_A_STATEMENT))]
-            count -= len(self._batch)
+            taken = min(count, ROWS_A_STATEMENT)
+            self._batch = [self._queue.popleft() for _ in range(taken)]
             try:
                 self._send()
             finally:
-                self._queue.extendleft(reversed(self._batch))
+                count -= taken - len(self._batch)
+                self.put_first(self._batch)
                 self._batch = []
 
     def _send(self) -> None:
         try:
-            self._try(self._batch)
+            self._batch = list(self._try(self._batch))
         except Exception as error:
             if not is_poison(error):
                 raise
             self._send_singly()
-        else:
-            self._batch = []
 
     def _send_singly(self) -> None:
         while self._batch:
             try:
-                self._try(self._batch[:1])
+                self._batch[:1] = self._try(self._batch[:1])
             except Exception as error:
                 if not is_poison(error):
                     raise
                 self._refuse(self._batch[0], error)
-            del self._batch[0]
+                del self._batch[0]
 
-    def _try(self, some: Sequence[T]) -> None:
+    def _try(self, some: Sequence[T]) -> Sequence[T]:
         for _ in range(TRIES - 1):
             try:
-                return self._write(some)
+                return self._write(some) or ()
             except Error as error:
                 if not (is_conflict(error) or (len(some) == 1 and is_poison(error))):
                     raise
-        return self._write(some)
+        return self._write(some) or ()
 
 
 def is_poison(error: Exception) -> bool:

@@ -1,7 +1,7 @@
-"""Group commit: one connection writes what many slots wait for, a statement for all that queued up meanwhile.
+"""Group commit: one connection writes what many slots wait for, all that queued up meanwhile at once.
 
 A checkpoint's caller goes on once its row is committed; an ending is handed over, and written soon. While the
-database is away everything is kept, in order, and its callers wait.
+database is away everything is kept, in order, and its callers wait. A run whose row others hold waits alone.
 """
 
 from __future__ import annotations
@@ -13,46 +13,24 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from django.db import Error, connections
 
 from django_durable.core.outcomes import Deferred, Failed, Overtaken
 from django_durable.engine import payloads
-from django_durable.engine.execution.recorder import (
-    Checkpoint,
-    Ended,
-    Ending,
-    write_checkpoints,
-    write_endings,
-)
+from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
 from django_durable.exceptions import Superseded
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.service import Duty
+from django_durable.worker.writing.aside import Aside
+from django_durable.worker.writing.batch import send
 from django_durable.worker.writing.lane import Lane, is_poison
+from django_durable.worker.writing.writes import Handed, Waiting, Write
 
 LAST_RESORT = 60.0  # seconds until a run is tried again whose outcome could not be stored in any form
 PAUSE_AT_THE_END = 0.1
 
 logger = logging.getLogger("django_durable.worker")
-
-
-class Waiting:
-    """A checkpoint, and the thread that waits for it."""
-
-    __slots__ = ("bell", "checkpoint", "refusal")
-
-    def __init__(self, checkpoint: Checkpoint, bell: Bell) -> None:
-        self.checkpoint = checkpoint
-        self.bell = bell
-        self.refusal: BaseException | None = None
-
-
-class Handed(NamedTuple):
-    """An ending, and who wants to know whether it held."""
-
-    ending: Ending
-    then: Ended
 
 
 class GroupRecorder(Duty):
@@ -63,8 +41,8 @@ class GroupRecorder(Duty):
     def __init__(self, using: str, wake: Callable[[], None] = lambda: None) -> None:
         self.using = using
         self.wake = wake
-        self._checkpoints = Lane(self._write_checkpoints, _refuse_checkpoint)
-        self._endings = Lane(self._write_endings, self._refuse_ending)
+        self._writes: Lane[Write] = Lane(self._write, self._refuse)
+        self._locked: Aside[Write] = Aside()
         self._local = threading.local()
         self._pid = os.getpid()
         self._give_up_at = math.inf
@@ -76,7 +54,7 @@ class GroupRecorder(Duty):
         if self._is_closed:
             raise Superseded(checkpoint.fence)
         waiting = Waiting(checkpoint, self._own_bell())
-        self._checkpoints.append(waiting)
+        self._writes.append(waiting)
         self.wake()
         waiting.bell.wait()
         if waiting.refusal is not None:
@@ -88,18 +66,18 @@ class GroupRecorder(Duty):
         if self._is_closed or isinstance(ending.outcome, Overtaken):
             then(False)
         else:
-            self._endings.append(Handed(ending, then))
+            self._writes.append(Handed(ending, then))
             self.wake()
 
     @property
     def backlog(self) -> int:
         """How many writes were handed over and are not committed yet."""
-        return len(self._checkpoints) + len(self._endings)
+        return len(self._writes) + len(self._locked)
 
     def tick(self) -> float:
         self._is_closed = False
         self._flush()
-        return 0.0 if self.backlog else math.inf
+        return 0.0 if self._writes else self._locked.rest(time.monotonic())
 
     def give_up_at(self, instant: float) -> None:
         """From this monotonic instant on, `finish` leaves unwritten what the database does not take."""
@@ -117,41 +95,63 @@ class GroupRecorder(Duty):
                 with suppress(Error):
                     connections[self.using].close()
                 time.sleep(PAUSE_AT_THE_END)
+            else:
+                self._rest_at_the_end()
+
+    def _rest_at_the_end(self) -> None:
+        if self._writes or not self._locked:
+            return
+        if time.monotonic() > self._give_up_at:
+            self._leave_the_locked()
+        else:
+            time.sleep(min(self._locked.rest(time.monotonic()), PAUSE_AT_THE_END))
+
+    def _leave_the_locked(self) -> None:
+        left = self._locked.take()
+        extra = {"event": "left_locked", "writes": len(left)}
+        logger.warning("%d writes are left, as other transactions hold their rows", len(left), extra=extra)
+        for write in left:
+            write.answer(False)
 
     def _flush(self) -> None:
-        endings = len(self._endings)  # counted first: their runs' checkpoints came before and go before
-        self._checkpoints.flush(len(self._checkpoints))
-        self._endings.flush(endings)
+        if self._locked:
+            self._writes.put_first(self._locked.take(time.monotonic()))
+        self._writes.flush(len(self._writes))
 
-    def _write_checkpoints(self, some: Sequence[Waiting]) -> None:
-        held = write_checkpoints([waiting.checkpoint for waiting in some], self.using)
-        for waiting in some:
-            checkpoint = waiting.checkpoint
-            if (checkpoint.workflow_id, checkpoint.token, checkpoint.step) not in held:
-                waiting.refusal = Superseded(checkpoint.fence)
-            waiting.bell.ring()
+    def _write(self, some: Sequence[Write]) -> Sequence[Write]:
+        """Those of whose execution others are aside already go behind them."""
+        behind = [write for write in some if self._locked.holds(write.fence)] if self._locked else []
+        left = send(
+            [write for write in some if write not in behind] if behind else some, self._locked, self.using
+        )
+        for write in behind:
+            self._locked.put(write.fence, write, time.monotonic())
+        return left
 
-    def _write_endings(self, some: Sequence[Handed]) -> None:
-        held = write_endings([handed.ending for handed in some], self.using)
-        for ending, then in some:
-            _tell(then, ending.fence in held)
+    def _refuse(self, write: Write, error: Exception) -> None:
+        self._locked.forget(write.fence)
+        if isinstance(write, Waiting):
+            write.refuse(error)
+        else:
+            self._refuse_ending(write, error)
 
-    def _refuse_ending(self, handed: Handed, error: Exception) -> None:
-        """An outcome that cannot be stored: its error is, or the run is set aside for a while."""
-        fence = handed.ending.fence
+    def _refuse_ending(self, write: Handed, error: Exception) -> None:
+        fence = write.fence
         extra = {"event": "unstorable", "workflow_id": fence.workflow_id}
         logger.error("the outcome of workflow %r cannot be stored: %s", fence.workflow_id, error, extra=extra)
         for outcome in (Failed(payloads.encode_error(error)), Deferred(LAST_RESORT, keeps_place=True)):
             try:
-                held = write_endings([Ending(fence, outcome)], self.using)
+                return self._write_instead(Handed(Ending(fence, outcome), write.then))
             except Error as refused:
                 if not is_poison(refused):
                     raise
                 logger.error("nor can %s: %s", type(outcome).__name__, refused, extra=extra)
-            else:
-                _tell(handed.then, bool(held))
-                return
-        _tell(handed.then, False)
+        write.answer(False)
+
+    def _write_instead(self, write: Handed) -> None:
+        left: Sequence[Write] = [write]
+        while left:
+            left = send(left, self._locked, self.using)
 
     def _own_bell(self) -> Bell:
         """One a thread: a thread waits for one checkpoint at a time."""
@@ -165,15 +165,3 @@ class GroupRecorder(Duty):
         """A body that forked came here twice; the copy has no recorder and owns nothing."""
         if os.getpid() != self._pid:
             os._exit(0)
-
-
-def _refuse_checkpoint(waiting: Waiting, error: Exception) -> None:
-    waiting.refusal = error
-    waiting.bell.ring()
-
-
-def _tell(then: Ended, held: bool) -> None:
-    try:
-        then(held)
-    except Exception:
-        logger.exception("what follows an ending raised")

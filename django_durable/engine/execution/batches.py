@@ -1,0 +1,109 @@
+"""Writes of many runs in one transaction that waits for nobody: rows that others hold locked are passed over.
+
+A row that is missing from a statement's answer was superseded, or is locked elsewhere. Its token, read
+afterwards, tells which: one that is still this execution's was only locked, and is written once it is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence, Set
+from typing import Any, NamedTuple
+
+from django.db import OperationalError, transaction
+
+from django_durable.claim.isolation import read_committed
+from django_durable.core.fence import Fence
+from django_durable.core.outcomes import Deferred, Waiting
+from django_durable.engine.execution.outages import is_locked
+from django_durable.engine.execution.recorder import (
+    Checkpoint,
+    Ending,
+    Stamp,
+    defer,
+    held_steps,
+    settle_params,
+    step_params,
+)
+from django_durable.engine.waits.suspension import suspend_all
+from django_durable.engine.waits.waking import wake_waiters
+from django_durable.models import database
+
+BRIEFLY = 2  # milliseconds that an ending waits for the row of a run that it wakes
+
+
+class Written(NamedTuple):
+    """What became of a batch. What is in none of them was superseded."""
+
+    steps: Collection[Stamp] = ()
+    ended: Set[Fence] = frozenset()
+    awaited: Set[Fence] = frozenset()  # endings that are left for `settle_awaited`
+    locked: Set[Fence] = frozenset()
+
+
+def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Ending], using: str) -> Written:
+    """In one round trip. No ending may be of a run that a checkpoint is of: it could overtake it."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+    if checkpoints:
+        asked.append(("record_free_steps", step_params(checkpoints)))
+    if endings:
+        asked.append(("settle_free", settle_params(endings) | {"wakes_waiters": False}))
+    answers = database.fetch_all(asked, using)
+    steps = held_steps(answers[0]) if checkpoints else {}
+    settled = answers[-1] if endings else []
+    ended = {Fence(workflow_id, token) for workflow_id, token, is_left in settled if not is_left}
+    awaited = {Fence(workflow_id, token) for workflow_id, token, is_left in settled if is_left}
+    if len(steps) + len(settled) == len(checkpoints) + len(endings):
+        return Written(steps, ended, awaited)
+    missing = {each.fence for each in checkpoints if (each.workflow_id, each.token, each.step) not in steps}
+    missing |= {ending.fence for ending in endings} - ended - awaited
+    return Written(steps, ended, awaited, _still_owned(missing, using))
+
+
+def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
+    """Outcomes that somebody waits for, announced in the transaction that writes them."""
+    params = settle_params(endings) | {"wakes_waiters": True}
+    try:
+        with read_committed(using), transaction.atomic(using=using):
+            database.fetch("wait_briefly", {"milliseconds": str(BRIEFLY)}, using)
+            rows = database.fetch("settle_free", params, using)
+            wake_waiters([workflow_id for workflow_id, _, _ in rows], using)
+    except OperationalError as error:
+        if not is_locked(error):
+            raise
+        return _settle_singly(endings, using)
+    ended = {Fence(workflow_id, token) for workflow_id, token, _ in rows}
+    return Written(ended=ended, locked=_still_owned(_fences(endings) - ended, using))
+
+
+def _settle_singly(endings: Sequence[Ending], using: str) -> Written:
+    """Somebody holds the row of a run that one of them wakes."""
+    if len(endings) == 1:
+        return Written(locked=_fences(endings))
+    each = [settle_awaited([ending], using) for ending in endings]
+    ended = {fence for written in each for fence in written.ended}
+    return Written(ended=ended, locked={fence for written in each for fence in written.locked})
+
+
+def set_aside(endings: Sequence[Ending], using: str) -> Written:
+    """Sleeps and deferrals."""
+    with read_committed(using), transaction.atomic(using=using):
+        ids = [ending.fence.workflow_id for ending in endings]
+        free = {workflow_id for (workflow_id,) in database.fetch("hold_free_runs", {"ids": ids}, using)}
+        ours = [ending for ending in endings if ending.fence.workflow_id in free]
+        asleep = [(fence, outcome.wait) for fence, outcome in ours if isinstance(outcome, Waiting)]
+        ended = suspend_all(asleep, using)
+        for fence, outcome in ours:
+            if isinstance(outcome, Deferred):
+                ended |= defer(fence, outcome, using)
+    return Written(ended=ended, locked=_still_owned(_fences(endings) - ended, using))
+
+
+def _still_owned(fences: set[Fence], using: str) -> set[Fence]:
+    if not fences:
+        return set()
+    ids = [fence.workflow_id for fence in fences]
+    return fences & {Fence(*row) for row in database.fetch("read_tokens", {"ids": ids}, using)}
+
+
+def _fences(endings: Iterable[Ending]) -> set[Fence]:
+    return {ending.fence for ending in endings}

@@ -1,0 +1,15 @@
+-- Write the outcomes of many runs, each guarded by the token of its own claim, and wait for nobody.
+--   rides on   durable_workflow_status_pkey
+--   locks      FOR NO KEY UPDATE SKIP LOCKED in id order
+--   returns    id, token, whether its waiters are to be woken first; one that is missing was superseded or is locked elsewhere
+WITH ended AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(ids)s::text[], %(tokens)s::uuid[], %(statuses)s::text[], %(outputs)s::text[], %(errors)s::text[]
+    ) AS ended (id, token, status, output, error)
+), owned AS MATERIALIZED (
+    SELECT w.id, w.claim_token, w.awaited AND NOT %(wakes_waiters)s AS is_left
+    FROM durable_workflow_status AS w
+    WHERE w.id = ANY(%(ids)s::text[])
+    ORDER BY w.id
+    FOR NO KEY UPDATE SKIP LOCKED
+), {{settle_owned}}

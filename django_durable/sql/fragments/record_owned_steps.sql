@@ -1,0 +1,22 @@
+-- Checkpoints of the runs in `owned`, whose rows are locked.
+given AS MATERIALIZED (
+    SELECT s.*
+    FROM unnest(
+        %(ids)s::text[], %(tokens)s::uuid[], %(steps)s::int[], %(names)s::text[], %(outputs)s::text[],
+        %(errors)s::text[], %(serializations)s::text[], %(children)s::text[], %(attempts)s::int[],
+        %(seconds)s::float8[]
+    ) AS s (workflow_id, token, step, name, output, error, serialization, child, attempts, seconds)
+    JOIN owned ON owned.id = s.workflow_id AND owned.claim_token = s.token
+), written AS (
+    INSERT INTO durable_step_output (
+        workflow_id, step, name, output, error, serialization, child, attempts, started_at, completed_at
+    )
+    SELECT given.workflow_id, given.step, given.name, given.output, given.error, given.serialization, given.child,
+        given.attempts, clock_timestamp() - given.seconds * interval '1 second', clock_timestamp()
+    FROM given
+    ON CONFLICT (workflow_id, step) DO NOTHING
+    RETURNING workflow_id, step
+)
+SELECT given.workflow_id, given.token, given.step, written.step IS NOT NULL
+FROM given
+LEFT JOIN written ON written.workflow_id = given.workflow_id AND written.step = given.step
