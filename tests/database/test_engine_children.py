@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import InterfaceError, OperationalError
 
 from django_durable import (
     aget_event,
@@ -25,6 +26,8 @@ from django_durable.exceptions import (
     InvalidOption,
     OutsideWorkflow,
     ResultTimeout,
+    StepFailed,
+    WorkflowFailed,
     WorkflowNotFound,
 )
 from django_durable.models import Queue, StepOutput, WorkflowStatus
@@ -295,6 +298,67 @@ def test_an_id_made_for_a_child_that_a_stranger_bears_is_refused(drain, double):
         with pytest.raises(ConflictingWorkflow, match="did not start"):
             run.result()
     assert not WorkflowStatus.objects.filter(pk="bulk-1-1").exists()
+
+
+@pytest.mark.parametrize("letter", ["x", "🐍"])
+def test_a_parent_whose_id_is_as_long_as_can_be_has_children(drain, double, letter):
+    @workflow(name="parent")
+    def parent():
+        first = double.enqueue(1)
+        send(first.id, "its id is one that every call takes")
+        return [first.result(), *gather(*double.enqueue_many([((number,), {}) for number in (2, 3)]))]
+
+    run = parent.using(id=letter * (255 // len(letter.encode()))).enqueue()
+    drain()
+    assert run.result() == [2, 4, 6]
+    assert WorkflowStatus.objects.filter(parent=run.id).count() == 3
+
+
+ODD = [
+    OperationalError("connection refused"),
+    InterfaceError("connection already closed"),
+    TimeoutError(),
+    KeyboardInterrupt(),
+    SystemExit(1),
+    StopIteration(),
+    GeneratorExit(),
+    asyncio.CancelledError(),
+]
+
+
+@pytest.mark.parametrize("error", ODD, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_odd_error_of_a_child_reaches_its_parent_once(drain, error, is_async):
+    tries = []
+
+    @workflow(name="blocking")
+    def blocking():
+        tries.append(1)
+        raise error
+
+    @workflow(name="awaiting")
+    async def awaiting():
+        tries.append(1)
+        raise error
+
+    @workflow(name="parent")
+    def parent():
+        try:
+            blocking()
+        except (type(error), StepFailed, WorkflowFailed):
+            return "seen"
+
+    @workflow(name="aparent")
+    async def aparent():
+        try:
+            await awaiting()
+        except (type(error), RuntimeError, StepFailed, WorkflowFailed):  # no coroutine raises StopIteration
+            return "seen"
+
+    run = (aparent if is_async else parent).enqueue()
+    drain()
+    assert run.result() == "seen"
+    assert tries == [1]
 
 
 def test_a_child_that_was_started_under_an_older_name_is_found_again(drain):

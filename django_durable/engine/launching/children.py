@@ -51,7 +51,7 @@ def _begin_many(name: str, options: Options, calls: list[Call]) -> Operation:
     inherited = _inherited(context, options)
 
     def do(number: int) -> Done:
-        ids = [f"{context.run.id}-{number}-{index}" for index in range(1, len(calls) + 1)]
+        ids = [launcher.own_id(context.run.id, number, index) for index in range(1, len(calls) + 1)]
         parent = (context.run.id, number)
         launcher.insert_many(name, inherited, list(zip(ids, calls, strict=True)), parent)
         return Done(ids)

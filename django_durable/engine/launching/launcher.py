@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any, NoReturn
 
 from django_durable.conf import settings
+from django_durable.core.identifiers import MAX_BYTES
 from django_durable.core.options import Options
 from django_durable.core.states import ACTIVE
 from django_durable.core.uuid7 import uuid7
@@ -47,11 +49,19 @@ def enqueue_encoded(name: str, options: Options, given: str) -> Handle:
 
 def enqueue_child(name: str, options: Options, call: Call, parent: tuple[str, int]) -> Handle:
     """The same for a body; the id is made of its own and the number of the call, unless one is given."""
-    own = f"{parent[0]}-{parent[1]}" if options.id is None else None
+    own = own_id(*parent) if options.id is None else None
     child, is_new = _put(name, options.changed(id=own or options.id), encoded(name, call), parent)
     if not is_new and child.id == own:
         _refuse_strangers(name, [own], parent, child.using)
     return child
+
+
+def own_id(parent: str, *numbers: int) -> str:
+    """The id of a child: its parent's and the number of the call; a digest stands for one too long."""
+    tail = "".join(f"-{number}" for number in numbers)
+    if len(parent.encode()) + len(tail) <= MAX_BYTES:
+        return f"{parent}{tail}"
+    return f"{sha256(parent.encode()).hexdigest()}{tail}"
 
 
 def _put(name: str, options: Options, given: str, parent: Parent) -> tuple[Handle, bool]:
