@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -27,6 +28,7 @@ from django_durable.exceptions import (
     WorkflowIDInUse,
     WorkflowNotFound,
 )
+from django_durable.maintenance.deadlines import Deadlines
 from django_durable.models import (
     Event,
     EventHistory,
@@ -258,6 +260,48 @@ def test_a_parent_cancelled_while_it_waits_can_be_resumed_and_gets_the_result(dr
     drain()
     assert run.result() == "late result"
     assert not StepOutput.objects.filter(error__isnull=False).exists()
+
+
+@pytest.mark.parametrize("caught", [Exception, BaseException])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_cancelled_body_runs_no_further_step_whatever_it_catches(drain, caught, is_async):
+    ticks = []
+
+    def tick():
+        ticks.append(1)
+        if len(ticks) == 3:
+            control.cancel(["loop"])
+
+    counted = step(name="tick")(tick)
+
+    @workflow(name="loops")
+    def loops():
+        for _ in range(50):
+            with suppress(caught):
+                counted()
+
+    @workflow(name="aloops")
+    async def aloops():
+        for _ in range(50):
+            with suppress(caught):
+                await counted.acall()
+
+    run = (aloops if is_async else loops).using(id="loop").enqueue()
+    drain()
+    assert len(ticks) == 3
+    assert run.status == Status.CANCELLED
+
+
+def test_a_run_without_a_timeout_is_never_overdue(drain):
+    @workflow(name="hurries", timeout=5)
+    def hurries():
+        return recv()
+
+    run, other = hurries.using(timeout=None).enqueue(), hurries.enqueue()
+    drain()
+    shift(10**8)
+    assert Deadlines("default").run_once().timed_out == (other.id,)
+    assert (run.status, run.record.deadline) == (Status.WAITING, None)
 
 
 @pytest.mark.parametrize("wait", ["sleep", "recv", "get_event"])
