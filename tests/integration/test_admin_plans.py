@@ -24,9 +24,7 @@ FROM generate_series(1, 20000) AS n, LATERAL (SELECT now() - n * interval '1 sec
 
 def plans_of_page(client, status):
     """What the database does for the statements on the big table that the page sends."""
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    with CaptureQueriesContext(connection) as asked:
         assert client.get(LIST, {"status": status}).context["cl"].result_count == 1
     with connection.cursor() as cursor:
         for query in asked:
