@@ -13,18 +13,20 @@ from collections import defaultdict
 
 from django.db import connections
 
+from django_durable.claim import unsorted
 from django_durable.claim.tail import TAILS, Tail
 from django_durable.conf import settings
 from django_durable.core.planning.budget import QueueLimits
 from django_durable.core.planning.positions import WHOLE_LINE, Arrival, Positions
 from django_durable.instrument import instrument
-from django_durable.models import Limit, database
+from django_durable.models import database
 
 COSTLY = 0.003  # seconds of reading from which on positions pay for their upkeep
-MOST_PLACES = 20_000  # groups and ranks of one queue; beyond, a plan from positions costs more than windows
+MOST_PLACES = 20_000  # groups and ranks of one queue; beyond, one full pass costs a third of a second
 SLOW_READS = 3  # in a row: one alone may be the machine's
 REFUSAL = 60.0  # seconds after which positions may be tried again where they did not pay
 JITTER = 0.25  # downwards only: the interval stays a bound, and a fleet does not read in step
+PASSES_SPARED = 30  # by an exact tail, which leaves a full pass nothing to find but what was edited by hand
 
 
 class Cursors:
@@ -62,22 +64,32 @@ class Cursors:
         return {queue for queue, known in self._positions.items() if len(known) or self._is_due(queue)}
 
     def positions(self, queue: str, limits: QueueLimits) -> Positions | None:
-        """Where to read the queue from, after a full pass if one is due; None: from the head."""
+        """Where to read the queue from, after a full pass if one is due; None: from the head.
+
+        While a queue is paused, no place in it.
+        """
         self.look()
+        by_group = limits.any_keys or not limits.is_plain
+        if limits.paused and self._is_still_paused(queue):
+            return Positions((), by_group=by_group)
         known = self._positions.get(queue)
-        if known is None or self._is_due(queue) or (not known.by_group and not limits.is_plain):
-            known = self._full_pass(queue, limits)
+        if known is None or self._is_due(queue) or (by_group and not known.by_group):
+            known = self._full_pass(queue, by_group)
+        if known is not None:
+            known.fair = limits.fair
         return known
 
     def forget(self, queue: str | None = None) -> None:
         """Let the next claim of this queue, or of all, begin with a full pass."""
         for name in [queue] if queue is not None else list(self._positions):
             self._positions.pop(name, None)
+            self.tail.stop(name)
 
-    def _full_pass(self, queue: str, limits: QueueLimits) -> Positions | None:
-        if not self._positions and not self.tail.start():
+    def _full_pass(self, queue: str, by_group: bool) -> Positions | None:
+        """From nothing, as they were lost or are due; what this could find is said with the positions."""
+        if not self.tail.start(queue):
+            self.forget(queue)
             return None
-        by_group = not limits.is_plain or Limit.objects.using(self.using).exists()
         with instrument("claim.full_pass", queue=queue) as facts:
             found = self._walk_places(queue) if by_group else self._walk_ranks(queue)
             facts["places"] = len(found)
@@ -85,17 +97,24 @@ class Cursors:
             self._engagement.refuse(queue)
             self.forget(queue)
             return None
-        interval = settings().full_discovery_interval
-        self._due[queue] = time.monotonic() + interval * (1 - random.random() * JITTER)
+        self._due[queue] = time.monotonic() + self._interval()
         self._positions[queue] = Positions(found, by_group=by_group)
         return self._positions[queue]
 
+    def _interval(self) -> float:
+        spared = PASSES_SPARED if self.tail.is_exact else 1
+        return settings().full_discovery_interval * spared * (1 - random.random() * JITTER)
+
+    def _is_still_paused(self, queue: str) -> bool:
+        rows = database.fetch("read_queue", {"queue": queue}, self.using)
+        return not rows or QueueLimits(*rows[0]).paused
+
     def _walk_places(self, queue: str) -> list[Arrival]:
         params = {"queue": queue, "most": MOST_PLACES + 1}
-        return [Arrival(queue, *row) for row in database.fetch("walk_places", params, self.using)]
+        return [Arrival(queue, *row) for row in unsorted.fetch("walk_places", params, self.using)]
 
     def _walk_ranks(self, queue: str) -> list[Arrival]:
-        rows = database.fetch("walk_ranks", {"queue": queue}, self.using)
+        rows = unsorted.fetch("walk_ranks", {"queue": queue}, self.using)
         return [Arrival(queue, WHOLE_LINE, rank, line) for rank, line in rows]
 
     def _fold(self, arrivals: list[Arrival]) -> None:
@@ -125,7 +144,9 @@ class Engagement:
 
     def includes(self, queue: str) -> bool:
         mode = settings().cursors
-        return mode == "always" or (mode == "auto" and queue in self._cold)
+        if mode == "always":
+            return time.monotonic() >= self._refused_until.get(queue, 0.0)
+        return mode == "auto" and queue in self._cold
 
     def note_cold(self, queue: str, seconds: float) -> None:
         if seconds <= COSTLY or time.monotonic() < self._refused_until.get(queue, 0.0):

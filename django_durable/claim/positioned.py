@@ -8,14 +8,13 @@ where they are few, else after windows that cost as much.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 from django_durable.claim import unsorted
 from django_durable.claim.windows import Directory, Window
-from django_durable.core.planning.candidates import END, Candidate, Place, limit_key_of, partition_of
+from django_durable.core.planning.candidates import END, Candidate, limit_key_of, partition_of
 from django_durable.core.planning.planner import Planner, Seek
 from django_durable.core.planning.positions import Floor, Positions
 
@@ -72,7 +71,8 @@ class PositionedReader:
         """Whether all rows of a group are left out; a line kept whole says nothing of its groups."""
         if not self.positions.by_group:
             return lambda group: False
-        keys, partitions, groups = map(frozenset, planner.exclusions)
+        excluded = planner.exclusions
+        keys, partitions, groups = set(excluded.keys), set(excluded.partitions), set(excluded.groups)
         return lambda group: (
             group in groups or limit_key_of(group) in keys or partition_of(group) in partitions
         )
@@ -87,11 +87,7 @@ class PositionedReader:
         rows: dict[Floor, list[Candidate]] = {floor: [] for floor in floors}
         for position, *row in self._fetch(floors, keys):
             rows[floors[position - 1]].append(Candidate(*row))
-        if keys:  # else rows of other groups were passed over unseen
-            rows_seen = {floor: rows[floor] for floor in floors if limit_key_of(floor.group) is not None}
-        else:
-            rows_seen = rows
-        self._seen.update(rows_seen)
+        self._seen.update((floor, rows[floor]) for floor in floors if _shows_all(floor.group, keys))
         return rows
 
     def _fetch(self, floors: Sequence[Floor], keys: list[str]) -> list[tuple[Any, ...]]:
@@ -105,3 +101,9 @@ class PositionedReader:
         }
         statement = "read_floors" if self.positions.by_group else "read_behind"
         return unsorted.fetch(statement, {**self.params, **columns, "keys": keys}, self.using)
+
+
+def _shows_all(group: str, keys: list[str]) -> bool:
+    """Whether a read that leaves out these limit keys passes over no row of the group unseen."""
+    key = limit_key_of(group)
+    return not keys or (key is not None and key not in keys)

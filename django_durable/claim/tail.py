@@ -3,7 +3,8 @@
 `SnapshotTail` is exact: it compares the transaction that enqueued a row with the snapshot of the last look,
 so a late commit and a row of any priority is found at the next look. `SequenceTail` compares numbers of a
 sequence instead: it serves where transaction ids do not (a restored or replicated table), and a row that got
-its number before the last full pass and was committed after it is found by the next one.
+its number before the last full pass and was committed after it is found by the next one. One tail serves all
+queues of a process.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from django_durable.claim import unsorted
 from django_durable.core.planning.positions import Arrival
 from django_durable.models import database
 
@@ -20,8 +22,13 @@ NOBODY = (0,)  # an empty list of transactions would prove the predicate of any 
 
 
 class Tail(Protocol):
-    def start(self) -> bool:
-        """Remember this moment, before a full pass; False if no tail can be kept: then read all each time."""
+    is_exact: bool  # whether a full pass could find nothing that it does not tell of
+
+    def start(self, queue: str) -> bool:
+        """Follow the queue from this moment, before its full pass; False where no tail can be kept."""
+
+    def stop(self, queue: str) -> None:
+        """Follow the queue no longer."""
 
     def read(self) -> list[Arrival]:
         """What became visible since the last look, at least; moves the moment on where that is sound."""
@@ -40,14 +47,24 @@ class Snapshot(NamedTuple):
 
 
 class SnapshotTail:
+    """One moment for all queues: a queue that comes later is read, by its full pass, after that moment."""
+
+    is_exact = True
+
     def __init__(self, using: str) -> None:
         self.using = using
+        self._queues: set[str] = set()
         self._seen: Snapshot | None = None
 
-    def start(self) -> bool:
-        ((text,),) = database.fetch("snapshot", {}, self.using)
-        self._seen = Snapshot.parse(text)
+    def start(self, queue: str) -> bool:
+        if not self._queues:
+            ((text,),) = database.fetch("snapshot", {}, self.using)
+            self._seen = Snapshot.parse(text)
+        self._queues.add(queue)
         return True
+
+    def stop(self, queue: str) -> None:
+        self._queues.discard(queue)
 
     def read(self) -> list[Arrival]:
         if self._seen is None:
@@ -61,25 +78,33 @@ class SnapshotTail:
     def _rows(self, seen: Snapshot, most: int) -> list[tuple[Any, ...]]:
         running = [str(xid) for xid in seen.running or NOBODY]
         params = {"xmax": str(seen.xmax), "running": running, "most": most}
-        return database.fetch("read_tail", params, self.using)
+        return unsorted.fetch("read_tail", params, self.using)
 
 
 class SequenceTail:
-    """The floor stays where the last full pass began: later rows may commit in any order above it."""
+    """A floor a queue, where its last full pass began: later rows may commit in any order above it."""
+
+    is_exact = False
 
     def __init__(self, using: str) -> None:
         self.using = using
-        self._floor: int | None = None
+        self._floors: dict[str, int] = {}
 
-    def start(self) -> bool:
-        rows = database.fetch("arrival_floor", {}, self.using)
-        self._floor = rows[0][0] if rows else None
-        return self._floor is not None
+    def start(self, queue: str) -> bool:
+        ((floor,),) = database.fetch("arrival_floor", {}, self.using) or [(None,)]
+        if floor is None:
+            return False
+        self._floors[queue] = floor
+        return True
+
+    def stop(self, queue: str) -> None:
+        self._floors.pop(queue, None)
 
     def read(self) -> list[Arrival]:
-        if self._floor is None:
+        if not self._floors:
             raise RuntimeError("a tail is read from a moment that start() remembers")
-        return [Arrival(*row) for row in database.fetch("read_arrivals", {"floor": self._floor}, self.using)]
+        rows = database.fetch("read_arrivals", {"floor": min(self._floors.values())}, self.using)
+        return [Arrival(*row) for row in rows]
 
 
 TAILS: dict[str, Callable[[str], Tail]] = {"snapshot": SnapshotTail, "sequence": SequenceTail}

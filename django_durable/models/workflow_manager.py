@@ -70,10 +70,6 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         """The next rows of some groups, each with the name of its group."""
         return [(row[0], Candidate(*row[1:])) for row in self._rows("read_groups", params)]
 
-    def read_floors(self, statement: str, params: Mapping[str, Any]) -> list[tuple[int, Candidate]]:
-        """The next rows behind some floors, each with the number of its floor, from 1."""
-        return [(row[0], Candidate(*row[1:])) for row in self._rows(statement, params)]
-
     def lock_planned(self, params: Mapping[str, Any]) -> list[str]:
         return self._column("lock_planned", params)
 

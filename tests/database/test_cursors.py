@@ -17,11 +17,13 @@ from django.db import connection
 from django.test import override_settings
 
 from django_durable import sql
+from django_durable.claim import positioned
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.tail import SnapshotTail
+from django_durable.core.planning import planner, positions
 from django_durable.core.planning.candidates import Candidate
 from django_durable.core.planning.limits import Rooms
-from django_durable.core.planning.positions import Positions
+from django_durable.core.planning.positions import Floor, Positions
 from django_durable.models import Limit, Queue, WorkflowStatus
 from tests import oracle
 
@@ -45,8 +47,9 @@ class History:
 
     def run(self, length: int) -> None:
         steps = [self.enqueue, self.enqueue_openly, self.hold, self.end_a_peer, self.requeue, self.settle]
+        steps += [self.claim, self.claim, self.claim, self.restart, self.fail_a_claim]
         for _ in range(length):
-            self.dice.choice([*steps, self.claim, self.claim, self.claim, self.restart, self.fail_a_claim])()
+            self.dice.choice(self.dice.choice([steps, steps, steps, [self.edit_limits, self.pause]]))()
         self.dismiss_peers()
         for _ in range(2):
             self.claim()
@@ -92,6 +95,29 @@ class History:
     def settle(self) -> None:
         for run in self._running(3):
             WorkflowStatus.objects.filter(pk=run.id).delete()
+
+    def edit_limits(self) -> None:
+        """A key gets its first limit, another one, or loses it; the queue turns fair or back."""
+        if self.dice.random() < 0.5:
+            key = self.dice.choice("ab")
+            self.limits.pop(key, None)
+            if self.dice.random() < 0.7:
+                self.limits[key] = self.dice.randint(1, 3)
+            Limit.objects.filter(key=key).delete()
+            most = self.limits.get(key)
+            Limit.objects.bulk_create([Limit(key=key, max_running=most)] if most else [])
+        elif self.dice.random() < 0.3:
+            self.queue.fair = not self.queue.fair
+            self.queue.save()
+
+    def pause(self) -> None:
+        """Nothing is taken meanwhile, and nothing missed afterwards."""
+        queue = Queue.objects.filter(name=self.queue.name)
+        queue.pause()
+        for claimer in self.claimers:
+            self.differences += [run.id for _ in range(2) for run in claimer.claim(self.queue.name, 3).runs]
+        self.enqueue()
+        queue.unpause()
 
     def restart(self) -> None:
         if self.dice.random() < 0.2:
@@ -190,8 +216,9 @@ def raising_hook() -> Iterator[None]:
 def differences(seeds: range, length: int = 40) -> list[str]:
     found = []
     for seed in seeds:
-        with override_settings(DURABLE=ALWAYS):
+        with override_settings(DURABLE=ALWAYS), pytest.MonkeyPatch.context() as sizes:
             history = History(seed)
+            read_in_small_parts(history.dice, sizes)
             try:
                 history.run(length)
             finally:
@@ -204,6 +231,14 @@ def differences(seeds: range, length: int = 40) -> list[str]:
     return found
 
 
+def read_in_small_parts(dice: random.Random, sizes: pytest.MonkeyPatch) -> None:
+    """Make several windows, and a directory after some, happen in short lines too."""
+    sizes.setattr(planner, "FIRST_WINDOW", dice.choice([1, 2, 4]))
+    sizes.setattr(positions, "FEWEST", dice.choice([1, 2]))
+    sizes.setattr(positioned, "FEW_PLACES", dice.choice([0, 2, 500]))
+    sizes.setattr(positioned, "PLACES_A_FLOOR", dice.choice([0, 1, 2]))
+
+
 def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take() -> None:
     assert differences(range(120)) == []
 
@@ -211,8 +246,8 @@ def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take() -
 def test_positions_die_when_the_floor_follows_what_was_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     def follow(self: Positions, floor: Any, seen: Any, taken: Any) -> None:
         lines = [row.line for row in seen if row.id in taken]
-        if lines and floor.group in self._floors:
-            self._floors[floor.group][floor.rank] = max(lines)
+        if lines and floor.rank in self._floors.get(floor.group, {}):
+            self._set(floor.group, floor.rank, max(lines))
 
     monkeypatch.setattr(Positions, "rise", follow)
     assert differences(range(120))
@@ -231,7 +266,8 @@ def test_positions_die_when_a_group_that_gave_nothing_is_forgotten(monkeypatch: 
 
     def forget_blocked(self: Positions, floor: Any, seen: Any, taken: Any) -> None:
         if seen and not any(row.id in taken for row in seen):
-            self._floors.pop(floor.group, None)
+            for rank in [*self._floors.get(floor.group, {})]:
+                self._forget(floor.group, rank)
         else:
             rise(self, floor, seen, taken)
 
@@ -244,7 +280,7 @@ def test_positions_die_when_a_failed_claim_lets_them_rise(monkeypatch: pytest.Mo
 
     read = PositionedReader._read
 
-    def read_and_rise(self: PositionedReader, *args: Any) -> list[Candidate]:
+    def read_and_rise(self: PositionedReader, *args: Any) -> dict[Floor, list[Candidate]]:
         rows = read(self, *args)
         for floor, seen in list(self._seen.items()):
             self.positions.rise(floor, seen, frozenset(row.id for row in seen))
@@ -279,7 +315,8 @@ def test_positions_die_when_the_tail_starts_after_the_full_pass(monkeypatch: pyt
             peer.execute(
                 sql.load("enqueue"), {**NOTHING, "ids": [str(uuid4())], "inputs": ["[]"], "queue": queue}
             )
-        self.tail.start()
+        self.tail.stop(queue)
+        self.tail.start(queue)
         return found
 
     monkeypatch.setattr(Cursors, "_walk_places", late_start)
