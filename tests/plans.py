@@ -11,80 +11,23 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
+
+from tests.planned import EXPECTED, QUEUE, Wanted
 
 ROWS = 100_000
-QUEUE = "default"
-STATES = ("fresh statistics", "pinned horizon")
-BIG = ("durable_workflow_status", "durable_step_output", "durable_rate_start")
-ME = UUID(int=1)
-
-
-class Wanted(NamedTuple):
-    """What is asked of a statement: its parameters, and the most buffers it may touch.
-
-    `walks_graves`: it reads from the head, which a graveyard may fill. `sorts`: the few rows an index found.
-    """
-
-    params: dict[str, Any]
-    buffers: int = 100
-    walks_graves: bool = False
-    sorts: bool = False
-
-
-IDS = [f"live{number:08}" for number in range(20)]
-READY = {"version": None, "newest": True}
-MINE = {"queue": QUEUE, "executor": ME, "token": UUID(int=7), **READY}
-OUT = {"keys": ["full"], "partitions": ["p1"], "key_groups": ["k1"]}
-START = {"rank": -(1 << 30), "line": 0}
-FLOORS = {"groups": ["k:k1", "k:k2"], "ranks": [0, 0], "lines": ["floor", "floor"], "limits": [20, 20]}
-TOKENS = {"tokens": [UUID(int=7)] * len(IDS)}
-
-EXPECTED = {
-    "read_window": Wanted({"queue": QUEUE, **READY, **START, "size": 80}, walks_graves=True),
-    "read_past": Wanted(
-        {"queue": QUEUE, **READY, **START, "size": 160, "stretch": 500, **OUT}, walks_graves=True
-    ),
-    "walk_groups": Wanted({"queue": QUEUE, **READY, "after": None, "groups": 128}, 700, walks_graves=True),
-    "read_groups": Wanted({"queue": QUEUE, **READY, **FLOORS, "keys": ["full"]}, 100),
-    "claim_head": Wanted({"slots": 20, **MINE}, 700, walks_graves=True),
-    "mark_claimed": Wanted({"ids": IDS, **MINE}, 900),
-    "lock_planned": Wanted({"ids": IDS, **MINE}, 200),
-    "still_in_line": Wanted({"ids": IDS, **MINE}, 100),
-    "in_flight": Wanted({"queue": QUEUE, "executor": ME}, walks_graves=True, sorts=True),
-    "count_in_flight": Wanted({"queue": QUEUE, "executor": ME}, walks_graves=True),
-    "partitions_in_flight": Wanted(
-        {"queue": QUEUE, "executor": ME, "partitions": ["p1", ""]}, walks_graves=True, sorts=True
-    ),
-    "limit_rooms": Wanted({"keys": ["k1", "k2"]}, 100, walks_graves=True),
-    "count_starts": Wanted({"buckets": ["limit\x1fk1"], "period": timedelta(seconds=60)}, 50),
-    "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, 100, sorts=True),
-    "read_floors": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, 100),
-    "read_tail": Wanted({"xmax": "xmax", "running": ["0"], "most": 1000}, 100, sorts=True),
-    "walk_places": Wanted({"queue": QUEUE, "most": 100}, 700, walks_graves=True),
-    "walk_ranks": Wanted({"queue": QUEUE}, 100, walks_graves=True),
-    "waiting_queues": Wanted({"queues": [QUEUE, "other"], **READY}, 100, walks_graves=True),
-    "settle": Wanted(
-        {
-            "ids": IDS,
-            **TOKENS,
-            "statuses": ["SUCCESS"] * len(IDS),
-            "outputs": ["1"] * len(IDS),
-            "errors": [None] * len(IDS),
-            "wakes_waiters": False,
-        },
-        900,
-        sorts=True,
-    ),
-    "own_run": Wanted({"id": IDS[0], "token": UUID(int=7)}, 20),
-    "next_due": Wanted({}, 50),
-    "time_out": Wanted({"batch": 100, "error": "late"}, 400),
-    "expire": Wanted({"batch": 100, "error": "late"}, 400),
-    "orphaned_executors": Wanted({}, 1000, walks_graves=True),
-}
+PINNED, PRUNED = "pinned horizon", "pinned horizon, pruned"
+STATES = ("fresh statistics", PINNED, PRUNED)
+BIG = (
+    "durable_workflow_status",
+    "durable_step_output",
+    "durable_rate_start",
+    "durable_message",
+    "durable_event",
+    "durable_event_history",
+    "durable_stream_entry",
+)
 
 
 def main() -> None:
@@ -100,7 +43,7 @@ def main() -> None:
 
 def explain_all(state: str) -> dict[str, dict[str, Any]]:
     with prepared(state) as places:
-        return {name: explain(name, wanted.params, places) for name, wanted in EXPECTED.items()}
+        return {name: explain(name, wanted, places) for name, wanted in EXPECTED.items()}
 
 
 @contextmanager
@@ -113,15 +56,15 @@ def prepared(state: str) -> Iterator[dict[str, Any]]:
     pin = connection.copy()
     with connection.cursor() as cursor:
         load(cursor)
-        if state == "pinned horizon":
+        if state != STATES[0]:
             hold_snapshot(pin)
             cursor.execute(CLAIM_ALL)
-            cursor.execute(SETTLE_ALL)
+            cursor.execute(PRUNE_ALL if state == PRUNED else SETTLE_ALL)
             cursor.execute("VACUUM ANALYZE durable_workflow_status")
         cursor.execute(PLACES)
         places = dict(zip(("floor", "arrival", "xmax"), cursor.fetchone(), strict=True))
         cursor.execute(ARRIVE)
-        if state != "pinned horizon":
+        if state == STATES[0]:
             cursor.execute("VACUUM ANALYZE durable_workflow_status")
     try:
         yield places
@@ -143,18 +86,22 @@ def load(cursor: Any) -> None:
     cursor.execute(LOAD_RUNNING.format(queue=QUEUE, column="limit_key"), [[f"k{n}" for n in range(400)]])
     cursor.execute(LOAD_OTHERS)
     cursor.execute(LOAD_STARTS)
-    cursor.execute(LOAD_STEPS)
+    for text in LOAD_WHAT_HANGS:
+        cursor.execute(text)
     cursor.execute("VACUUM ANALYZE")
 
 
-def explain(name: str, params: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
-    """Run the statement and undo it."""
+def explain(name: str, wanted: Wanted, places: dict[str, Any]) -> dict[str, Any]:
+    """Run the statement, guarded if it is sent so, and undo it."""
     from django.db import connection, transaction
 
     from django_durable import sql
 
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) " + sql.load(name), _placed(params, places))
+        if wanted.guarded:
+            cursor.execute(sql.load("forbid_sorts"))
+        text = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) " + sql.load(name)
+        cursor.execute(text, _placed(wanted.params, places))
         plan = "\n".join(line for (line,) in cursor.fetchall())
         transaction.set_rollback(True)
     body = plan.split("Planning:")[0]
@@ -195,6 +142,7 @@ UPDATE durable_workflow_status
 SET status = 'SUCCESS', completed_at = now(), claim_seq = NULL, claim_token = NULL, executor_id = NULL
 WHERE status = 'PENDING'
 """
+PRUNE_ALL = "DELETE FROM durable_workflow_status WHERE status = 'PENDING'"
 ARRIVE = """
 INSERT INTO durable_workflow_status (
     id, name, status, queue, priority, seq, line, group_line, enqueued_xid, arrival, limit_key,
@@ -226,12 +174,34 @@ LOAD_STARTS = """
 INSERT INTO durable_rate_start (bucket, started_at)
 SELECT E'limit\\x1fk' || mod(i, 400), now() - i * interval '1 second' FROM generate_series(1, 50000) AS i
 """
-LOAD_STEPS = """
-INSERT INTO durable_step_output (
-    workflow_id, step, name, output, attempts, started_at, completed_at, serialization
+LOAD_WHAT_HANGS = (
+    """
+    INSERT INTO durable_step_output (
+        workflow_id, step, name, output, attempts, started_at, completed_at, serialization
+    )
+    SELECT 'ended' || i / 5, i % 5 + 1, 'step', 'null', 1, now(), now(), 'json'
+    FROM generate_series(1, 100000) AS i
+    """,
+    """
+    INSERT INTO durable_message (workflow_id, topic, payload, serialization, sent_at)
+    SELECT 'ended' || i / 5, 't', '1', 'json', now() FROM generate_series(1, 100000) AS i
+    """,
+    """
+    INSERT INTO durable_event (workflow_id, key, value, serialization, updated_at)
+    SELECT 'ended' || i, 'key', '1', 'json', now() FROM generate_series(1, 100000) AS i
+    """,
+    """
+    INSERT INTO durable_event_history (workflow_id, key, step, value, serialization, set_at)
+    SELECT 'ended' || i / 5, 'key', i % 5, '1', 'json', now() FROM generate_series(1, 100000) AS i
+    """,
+    """
+    INSERT INTO durable_stream_entry (
+        workflow_id, key, position, step, value, serialization, closes, written_at
+    )
+    SELECT 'ended' || i / 5, 'log', i % 5, i % 5, '1', 'json', false, now()
+    FROM generate_series(1, 100000) AS i
+    """,
 )
-SELECT 'ended' || i, 1, 'step', 'null', 1, now(), now(), 'json' FROM generate_series(1, 50000) AS i
-"""
 
 if __name__ == "__main__":
     main()

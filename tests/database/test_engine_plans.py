@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.db import connection
 
 from django_durable import sql
-from django_durable.core.states import sources
+from tests.planned import CONTROL, EXPECTED, MAILBOX, WAITS
 
 ROWS = 20_000
-ME = UUID(int=1)
-IDS = [f"run{number:06}" for number in range(0, 200, 10)]
-READY = {"version": None, "newest": True}
-MINE = {"queue": "default", "executor": ME, "token": UUID(int=7), **READY}
-NOW = datetime.now(UTC)
 BIG = {
     "durable_workflow_status",
     "durable_step_output",
@@ -29,58 +22,12 @@ BIG = {
 }
 
 STATEMENTS = {
-    "suspend": {
-        "ids": IDS,
-        "tokens": [UUID(int=7)] * 20,
-        "wakes": [NOW] * 20,
-        "topics": [None] * 20,
-        "several": [None, '["run a", "run b"]'] * 10,
-    },
-    "next_wakes": {"queues": ["default", "other"], **READY},
-    "next_due": {},
-    "claim_woken": {"slots": 20, **MINE},
-    "wake_into_line": {"batch": 100},
-    "wake_for_runs": {"ids": IDS},
-    "wake_for_topic": {"topic": "event run000007 key"},
-    "wake_for_message": {"id": IDS[0], "topic": "t"},
-    "hold_own_run": {"id": IDS[0], "token": UUID(int=7)},
-    "hold_publisher": {"workflow": IDS[0]},
-    "hold_receivers": {"ids": IDS},
-    "await_runs": {"runs": IDS},
-    "wait_is_over": {
-        "id": IDS[0],
-        "mailboxes": ["t"],
-        "publishers": [IDS[0]],
-        "keys": ["key"],
-        "runs": IDS,
-    },
-    "take_message": {"id": IDS[0], "token": UUID(int=7), "topic": "t", "step": 5, "name": "durable.recv"},
-    "read_step": {"id": IDS[0], "step": 1},
-    "read_stream": {"workflow": IDS[0], "key": "log", "position": 0, "batch": 100},
-    "append_to_stream": {
-        "workflow": IDS[0],
-        "key": "log",
-        "step": 9,
-        "value": "1",
-        "serialization": "json",
-        "closes": False,
-    },
-    "active_children": {"ids": IDS},
-    "cancel": {"ids": IDS, "error": "{}", "sources": sources("cancel")},
-    "requeue": {"ids": IDS, "queue": None, "of_parents": True, "sources": sources("retry")},
-    "cut_history": {"ids": IDS, "steps": [2, None] * 10, "failed_ids": IDS, "failed_steps": [1] * 20},
-    "fork": {"ids": IDS, "copies": [f"copy{n}" for n in range(20)], "app_version": None},
-    "copy_history": {"ids": IDS, "copies": [f"copy{n}" for n in range(20)], "step": 3},
-    "delete_runs": {"ids": IDS, "sources": sources("delete")},
-    "postpone": {"ids": IDS, "delay": timedelta(1), "run_at": None, "sources": sources("postpone")},
-    "edit_runs": {"ids": IDS, "priority": 3, "attributes": None, "sources": sources("reprioritise")},
-    "bounce": {
-        "period": timedelta(1),
-        "input": "{}",
-        "serialization": "json",
-        "queue": "default",
-        "deduplication_id": "d",
-        "name": "w",
+    **WAITS,
+    **MAILBOX,
+    **CONTROL,
+    **{
+        name: EXPECTED[name]
+        for name in ("claim_woken", "next_wakes", "next_due", "bounce", "hold_own_run", "read_step")
     },
 }
 
@@ -88,15 +35,16 @@ LOAD = [
     """
     INSERT INTO durable_workflow_status (
         id, name, status, queue, priority, attempt, max_attempts, claims, claim_seq, created_at, updated_at,
-        wake_at, wait_topic, wait_topics, delay_until, input, serialization, attributes, headers, awaited, parent_id,
-        deduplication_id
+        wake_at, wait_topic, wait_topics, delay_until, input, serialization, attributes, headers, awaited,
+        parent_id, deduplication_id
     )
     SELECT 'run' || lpad(n::text, 6, '0'), 'w',
         CASE WHEN n %% 4 = 0 THEN 'DELAYED' ELSE 'WAITING' END, 'default',
         0, 0, 1, 0, CASE WHEN n %% 3 = 0 THEN n END, now(), now(),
         now() + (n - 50) * interval '1 second',
         CASE WHEN n %% 2 = 0 THEN 'run run' || lpad((n + 1)::text, 6, '0') WHEN n %% 7 = 0 THEN 'any' END,
-        CASE WHEN n %% 7 = 0 THEN ARRAY['run run' || lpad((n + 2)::text, 6, '0'), 'event run000001 k' || n] END,
+        CASE WHEN n %% 7 = 0
+            THEN ARRAY['run run' || lpad((n + 2)::text, 6, '0'), 'event run000001 k' || n] END,
         now() + n * interval '1 second', '{}', 'json', '{}', '{}', n %% 3 = 0,
         CASE WHEN n %% 5 = 0 THEN 'run' || lpad((n / 5)::text, 6, '0') END,
         'd' || n
@@ -145,8 +93,8 @@ def plans(db):
                 cursor.execute(statement, {"rows": ROWS})
             for table in sorted(BIG):
                 cursor.execute(f"ANALYZE {table}")
-            for name, params in STATEMENTS.items():
-                cursor.execute(f"EXPLAIN (FORMAT JSON) {sql.load(name)}", params)
+            for name, wanted in STATEMENTS.items():
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {sql.load(name)}", wanted.params)
                 (plan,) = cursor.fetchone()
                 _found[name] = json.loads(plan) if isinstance(plan, str) else plan
     return _found

@@ -1,5 +1,5 @@
 -- Give copies of runs the history of their originals before a step.
---   rides on   durable_step_output_pkey, durable_event_history_pkey
+--   rides on   durable_step_output_pkey, durable_event_history_pkey, durable_stream_entry_pkey
 --   locks      the rows it inserts
 --   returns    nothing
 WITH given AS MATERIALIZED (

@@ -1,7 +1,7 @@
 -- Cut the history of runs from a step on, and single failed steps before it: what they recorded, received,
 -- published and streamed. Where no step is given, from the first failure that no success followed.
 --   rides on   durable_step_output_pkey, durable_mailbox, durable_stream_entry_pkey, durable_event_history_pkey,
---              durable_workflow_status_pkey
+--              durable_event_pkey, durable_workflow_status_pkey
 --   locks      the rows it changes; exact only while the runs' rows are held
 --   returns    the children that failed, of whose failures the records are cut
 WITH asked AS MATERIALIZED (

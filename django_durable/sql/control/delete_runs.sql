@@ -1,5 +1,6 @@
 -- Delete runs that have ended, and everything that hangs on them.
---   rides on   durable_workflow_status_pkey, and the primary key or first index of each table
+--   rides on   durable_workflow_status_pkey, durable_step_output_pkey, durable_mailbox, durable_event_pkey,
+--              durable_event_history_pkey, durable_stream_entry_pkey
 --   locks      FOR UPDATE in id order
 --   returns    the ids deleted
 WITH chosen AS MATERIALIZED (

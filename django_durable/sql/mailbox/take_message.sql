@@ -1,6 +1,6 @@
 -- Receive the oldest message of a topic and record it as the step that received it, guarded by the run's token.
 -- Sent again after its answer got lost, it gives what it took before.
---   rides on   durable_workflow_status_pkey, durable_mailbox, durable_step_output_pkey
+--   rides on   durable_workflow_status_pkey, durable_mailbox, durable_message_pkey, durable_step_output_pkey
 --   locks      the run's row, then the message
 --   returns    whether there was one, its payload and serialization; no row if the run was superseded
 WITH owned AS MATERIALIZED (

@@ -1,5 +1,6 @@
 -- Delete runs of one status that ended long enough ago, and everything that hangs on them.
---   rides on   durable_settled, and the primary key or first index of each table
+--   rides on   durable_settled, then durable_workflow_status_pkey, durable_step_output_pkey, durable_mailbox,
+--              durable_event_pkey, durable_event_history_pkey, durable_stream_entry_pkey
 --   locks      FOR UPDATE SKIP LOCKED, the oldest first
 --   returns    how many runs, and when the last of them had ended; null if there was none
 WITH chosen AS MATERIALIZED (
