@@ -1,7 +1,8 @@
 """One claim: read the line, plan on what was read, lock the plan, mark what was locked.
 
 Locks are taken late and in one order, and none of them waits, so no two claims can deadlock, nor a claim with
-a user who edits limits:
+a user who edits limits. Where claims lately got into each other's way they wait for their peers before all
+this, holding nothing (see `contention`).
 
 1. the queue's row, if it has a budget of its own; a peer holds it: this claim ends, to be tried again soon
 2. the limit rows of the keys that the plan takes; a key that a peer holds waits for the next claim
@@ -18,8 +19,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import transaction
+from django.db import OperationalError, transaction
+from psycopg.errors import LockNotAvailable
 
+from django_durable.claim.contention import PATIENCE, Contention
 from django_durable.claim.cursors import Cursors
 from django_durable.claim.identity import Identity
 from django_durable.claim.isolation import read_committed
@@ -45,6 +48,8 @@ class Claimer:
         self.using = using
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.cursors = Cursors(using)
+        self.contention = Contention()
+        self._patience: float | None = None  # of the claim that is being made; None: it does not wait
         self._limits: dict[str, QueueLimits] = {}
         self._yielded: set[str] = set()  # queues left to peers by the last claim
         self._keyed: set[str] = set()  # queues whose last claim met limited keys
@@ -54,7 +59,7 @@ class Claimer:
     def claim(self, queue: str, slots: int) -> Claims:
         """Take up to `slots` runs; raises InsideTransaction's kin (RuntimeError) inside an outer atomic()."""
         with instrument("claim", queue=queue, slots=slots) as facts:
-            claims = self._claim_in_transaction(queue, slots)
+            claims = self._claim_among_peers(queue, slots)
             facts["claimed"] = len(claims.runs)
             facts["peer_at_work"] = claims.peer_at_work
         return claims
@@ -85,6 +90,20 @@ class Claimer:
         return [
             queue for queue in queues if queue in found or (queue in warm and not self.cursors.knows(queue))
         ]
+
+    def _claim_among_peers(self, queue: str, slots: int) -> Claims:
+        self._patience = PATIENCE if self.contention.waits(queue) else None
+        try:
+            claims = self._claim_in_transaction(queue, slots)
+        except OperationalError as error:
+            if self._patience is None or not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            self.contention.waited_in_vain(queue)
+            self._patience = None
+            claims = self._claim_in_transaction(queue, slots)
+        if claims.met_peers:
+            self.contention.met_peers(queue)
+        return claims
 
     def _claim_in_transaction(self, queue: str, slots: int) -> Claims:
         remembered = self._remembered(queue) if slots > 0 else None
@@ -139,11 +158,12 @@ class Claimer:
     ) -> Claims:
         size = first_window(slots)
         head = None if remembered else {"size": size, **self.identity.ready}
-        opening = open_queue(queue, known, self.identity.executor, head, self.using)
+        executor, patience = self.identity.executor, self._patience
+        opening = open_queue(queue, known, executor, head, self.using, patience=patience)
         limits = opening.limits
         if limits is None:  # held, or gone: the next claim, which reads it again, learns that
             self._limits.pop(queue, None)
-            return Claims([], peer_at_work=known.has_fleet_budget)
+            return Claims([], peer_at_work=known.has_fleet_budget, met_peers=known.has_fleet_budget)
         self._limits[queue] = limits
         if limits.paused:
             self.cursors.forget(queue)

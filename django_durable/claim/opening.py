@@ -32,19 +32,31 @@ def first_window(slots: int) -> int:
 
 
 def open_queue(
-    queue: str, known: QueueLimits, executor: UUID, head: Mapping[str, Any] | None, using: str
+    queue: str,
+    known: QueueLimits,
+    executor: UUID,
+    head: Mapping[str, Any] | None,
+    using: str,
+    *,
+    patience: float | None = None,
 ) -> Opening:
-    """Ask what the limits, as they were last known, make worth asking; without `head`, not for the line."""
+    """Ask what the limits, as they were last known, make worth asking; without `head`, not for the line.
+
+    With `patience`, in seconds, wait for peers first; raises OperationalError 55P03 if that takes longer.
+    """
     counts = "in_flight" if known.fair else "count_in_flight" if known.counts_in_flight else None
     asked: list[tuple[str, Mapping[str, Any]]] = [
         ("lock_queue" if known.has_fleet_budget else "read_queue", {"queue": queue})
     ]
+    if patience is not None:
+        waiting = {"queue": queue, "patience": f"{patience * 1000:.0f}ms"}
+        asked.insert(0, ("wait_for_peers", waiting))
     if counts is not None:
         asked.append((counts, {"queue": queue, "executor": executor}))
     if head is not None:
         rank, line = HEAD
         asked.append(("read_window", {"queue": queue, "rank": rank, "line": line, **head}))
-    answers = iter(database.fetch_all(asked, using))
+    answers = iter(database.fetch_all(asked, using)[patience is not None :])
     limits = next(answers)
     return Opening(
         limits=QueueLimits(*limits[0]) if limits else None,

@@ -19,11 +19,15 @@ from django_durable.models import WorkflowStatus, database
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What one claim took, in rank order."""
+    """What one claim took, in rank order.
+
+    `peer_at_work`: others hold limits that it needed; `met_peers`: or rows that it wanted.
+    """
 
     runs: list[Run]
     planner: Planner | None = None
     peer_at_work: bool = False
+    met_peers: bool = False
 
     @property
     def stopped_by(self) -> StoppedBy | None:
@@ -55,6 +59,7 @@ class WindowedClaim:
         self.planner = Planner(meter.rooms, fair=limits.fair, busy=meter.usage.busy)
         self.keys_held: set[str] = set()
         self.keys_elsewhere = False
+        self.rows_elsewhere = False
 
     def take(self) -> Claims:
         rooms = self.meter.rooms
@@ -63,7 +68,8 @@ class WindowedClaim:
         self.reader.begin(self.planner)
         runs = self._mark_plan()
         self._count_starts(runs)
-        return Claims(runs, self.planner, peer_at_work=self.keys_elsewhere)
+        met_peers = self.keys_elsewhere or self.rows_elsewhere
+        return Claims(runs, self.planner, peer_at_work=self.keys_elsewhere, met_peers=met_peers)
 
     def _mark_plan(self) -> list[Run]:
         """Mark the settled plan, all of it or nothing in one statement; what that misses changes the plan."""
@@ -118,6 +124,7 @@ class WindowedClaim:
         got = set(self.runs.lock_planned({**self.mine, "ids": asked}))
         self.planner.taken(got)
         missing = set(asked) - got
+        self.rows_elsewhere = self.rows_elsewhere or bool(missing)
         held = set(self.runs.still_in_line({**self.mine, "ids": [*missing]})) if missing else set()
         self.planner.held(held)
         self._leave(missing - held)

@@ -96,7 +96,7 @@ class LineReader:
 
 
 def _keys(planner: Planner, seeks: Sequence[Seek]) -> str:
-    """The keys to leave out, joined as the statements take them; only in partitions is there another's key."""
+    """The keys to leave out, joined as the statements take them; only partitions hold rows of other keys."""
     has_partition = any(partition_of(seek.group) is not None for seek in seeks)
     return SEPARATOR.join(planner.exclusions.keys) if has_partition else ""
 
