@@ -22,6 +22,7 @@ GIVEN = {"running": "max_running", "starts": "max_starts", "per": "per"}
 
 
 class Command(BaseCommand):
+    requires_system_checks = ["durable"]  # of the others, some would ask a database that may be away
     help = "Show, set and clear the limits that workflows of any queue share by their limit key."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -7,20 +7,23 @@ import os
 import sys
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, connections
+from django.db import OperationalError, ProgrammingError, connections
 
 from django_durable import logs
 from django_durable.conf import settings
-from django_durable.management.databases import require_postgres
+from django_durable.management.databases import first_line, require_postgres
 from django_durable.worker.connecting import bound_waits, refused_for_good
 from django_durable.worker.driver import REMEDY, fault_of_driver
 from django_durable.worker.process import leash
 from django_durable.worker.process.arguments import add_arguments, child_arguments, worker_options
 from django_durable.worker.process.child_command import start_again
+from django_durable.worker.process.options import WorkerOptions
 from django_durable.worker.process.os_signals import Requests
 from django_durable.worker.process.parent import Parent
 from django_durable.worker.process.verdict import Verdict
+from django_durable.worker.trouble import sqlstate
 
 
 class Command(BaseCommand):
@@ -29,6 +32,7 @@ class Command(BaseCommand):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.requests = Requests()
+        self.unchecked = ""  # why, if the system checks were left out
 
     def run_from_argv(self, argv: list[str]) -> None:
         self.requests.install()  # before anything else: a stop that is asked for during the start counts
@@ -43,8 +47,12 @@ class Command(BaseCommand):
         bound_waits(*_postgres_aliases())
         try:
             super().check(*args, **kwargs)
-        except OperationalError as error:
-            self.stderr.write(self.style.WARNING(f"The system checks were left out: {error}"))
+        except (OperationalError, ProgrammingError) as error:
+            if isinstance(error, ProgrammingError) and sqlstate(error) is not None:
+                raise  # an answer of the server to what a check asked
+            self.unchecked = first_line(error)
+        except ImproperlyConfigured as error:
+            raise CommandError(first_line(error)) from None
 
     def handle(self, *args: Any, **options: Any) -> None:
         _require_driver()
@@ -60,19 +68,18 @@ class Command(BaseCommand):
         _leave(verdict)
 
     def _worker(self, options: dict[str, Any]) -> Verdict:
-        from django_durable.worker.process.supervisor import (
-            Supervisor,
-        )  # needs the driver, which is there now
+        # needs the driver, which is there by now
+        from django_durable.worker.process.supervisor import Supervisor
 
-        told = worker_options(options)
-        _require_databases(told.using)
+        told = _told(options)
+        self._require_databases(told.using)
         _close_idle_connections()
         if options["child"]:
             leash.obey(self.requests)
         return Supervisor(told, self.requests).run()
 
     def _parent(self, options: dict[str, Any]) -> Verdict:
-        _require_databases(worker_options(options).using)
+        self._require_databases(_told(options).using)
         _close_idle_connections()
         commands = [
             start_again("run_queues", child_arguments(options, number))
@@ -81,6 +88,15 @@ class Command(BaseCommand):
         timeout = options["shutdown_timeout"]
         parent = Parent(commands, self.requests, shutdown_timeout=timeout, burst=options["burst"])
         return Verdict(parent.run(), is_hung=False)
+
+    def _require_databases(self, using: str) -> None:
+        """End now where a worker would wait for ever; one that is only away is waited for."""
+        for alias in dict.fromkeys((using, settings().listen_database or using)):
+            require_postgres(alias)
+            if reason := refused_for_good(alias):
+                raise CommandError(f"the database {alias!r} cannot be used as it is configured: {reason}")
+        if self.unchecked:
+            self.stderr.write(self.style.WARNING(f"The system checks were left out: {self.unchecked}"))
 
 
 def _postgres_aliases() -> list[str]:
@@ -94,17 +110,16 @@ def _close_idle_connections() -> None:
             connection.close()
 
 
+def _told(options: dict[str, Any]) -> WorkerOptions:
+    try:
+        return worker_options(options)
+    except ImproperlyConfigured as error:  # where the checks were left out
+        raise CommandError(first_line(error)) from None
+
+
 def _require_driver() -> None:
     if fault := fault_of_driver():
         raise CommandError(f"{fault}. {REMEDY}")
-
-
-def _require_databases(using: str) -> None:
-    """End now where a worker would wait for ever; one that is only away is waited for."""
-    for alias in dict.fromkeys((using, settings().listen_database or using)):
-        require_postgres(alias)
-        if reason := refused_for_good(alias):
-            raise CommandError(f"the database {alias!r} cannot be used as it is configured: {reason}")
 
 
 def _leave(verdict: Verdict) -> None:
