@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from django_durable.core.payloads.failures import (
@@ -424,6 +424,7 @@ def test_text_that_is_no_record_is_its_own_message():
 
 
 @settings(max_examples=300, deadline=None)
+@example(message=stored.Kind.CARD, note="")
 @given(message=st.one_of(stored.values, stored.texts), note=stored.texts)
 def test_every_error_with_storable_arguments_comes_back(message, note):
     error = broken.Renamed(message)

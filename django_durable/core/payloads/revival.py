@@ -162,8 +162,10 @@ def _encoded(value: Any) -> str | None:
 
 
 def _shortened(argument: Any) -> Any:
-    """Long texts are cut and texts of a subclass made plain: an error's type is worth more than either."""
-    return excerpt(argument, ARGUMENT_TEXT) if isinstance(argument, str) else argument
+    """Long texts are cut, and those made plain whose class is not stored: the error's type is worth more."""
+    if not isinstance(argument, str) or (len(argument) <= ARGUMENT_TEXT and _encoded(argument) is not None):
+        return argument
+    return excerpt(argument, ARGUMENT_TEXT)
 
 
 def _loss(data: Data) -> list[str]:
