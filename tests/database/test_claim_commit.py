@@ -51,11 +51,9 @@ def waited() -> Iterator[list[bool]]:
 @pytest.mark.parametrize("kind", ["head", "windows", "woken"])
 def test_a_claim_commits_without_waiting_for_the_disk_and_nothing_after_it_does(kind, waited):
     Queue.objects.update_or_create(name="default", defaults={"fair": kind == "windows"})
-    if kind == "woken":
-        run = WorkflowFactory.create(status=Status.WAITING, wake_at=Clock())
-    else:
-        run = echo.enqueue(1)
+    is_woken = kind == "woken"
+    put = WorkflowFactory.create(status=Status.WAITING, wake_at=Clock()) if is_woken else echo.enqueue(1)
     claims = Claimer(ExecutorFactory.create().id, "default").claim("default", 5)
-    assert [claimed.id for claimed in claims.runs] == [run.id]
+    assert [claimed.id for claimed in claims.runs] == [put.id]
     assert waited == [False]
     assert commits_wait()
