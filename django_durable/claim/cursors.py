@@ -102,7 +102,8 @@ class Cursors:
         return self._positions[queue]
 
     def _interval(self) -> float:
-        spared = PASSES_SPARED if self.tail.is_exact else 1
+        """A row passed over for its version may fit later, without a new stamp: the next pass finds it."""
+        spared = PASSES_SPARED if self.tail.is_exact and settings().app_version is None else 1
         return settings().full_discovery_interval * spared * (1 - random.random() * JITTER)
 
     def _is_still_paused(self, queue: str) -> bool:

@@ -18,7 +18,9 @@ from django_durable.core.planning.candidates import END, Candidate, limit_key_of
 from django_durable.core.planning.planner import Planner, Seek
 from django_durable.core.planning.positions import Floor, Positions
 
-FEW_PLACES = 500  # about a millisecond to weigh
+FEW_PLACES = 1200  # about a millisecond to weigh
+GROWTH = 4  # of the floors asked, from window to window
+DEPTH = 16  # windows this much larger ask for more rows of a group: so many of one are held by peers
 PLACES_A_FLOOR = 2  # so many are weighed in the time that the rows behind one floor take to read
 
 _place = attrgetter("rank", "line")
@@ -32,20 +34,27 @@ class PositionedReader:
         self.params = {"queue": queue, **ready}
         self.positions = positions
         self._seen: dict[Floor, list[Candidate]] = {}
+        self._windows = 0
         self._asked = 0
 
     def begin(self, planner: Planner) -> None:
         """Nothing is told before it is asked for."""
 
     def next_window(self, planner: Planner) -> Window:
-        size = planner.window // 2
-        floors, reached = self.positions.next_floors(planner.cursor, size, size, self._leaves_out(planner))
+        most, size = self._next_size(planner)
+        floors, reached = self.positions.next_floors(planner.cursor, most, size, self._leaves_out(planner))
         rows = self._read(floors, planner)
         for floor, found in rows.items():
             if len(found) == floor.limit:
                 reached = min(reached, found[-1].place)
         in_order = sorted((row for found in rows.values() for row in found), key=_place)
         return Window(in_order, ended=reached == END, reached=reached)
+
+    def _next_size(self, planner: Planner) -> tuple[int, int]:
+        """How many floors to ask next, and for how many rows: a plan takes few of one group."""
+        first = planner.window >> self._windows >> 1
+        self._windows += 1
+        return first * GROWTH ** (self._windows - 1), max(first, planner.window // DEPTH)
 
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]:
         wanted = {seek: self._floors_of(seek) for seek in planner.next_groups}

@@ -237,6 +237,8 @@ def read_in_small_parts(dice: random.Random, sizes: pytest.MonkeyPatch) -> None:
     sizes.setattr(positions, "FEWEST", dice.choice([1, 2]))
     sizes.setattr(positioned, "FEW_PLACES", dice.choice([0, 2, 500]))
     sizes.setattr(positioned, "PLACES_A_FLOOR", dice.choice([0, 1, 2]))
+    sizes.setattr(positioned, "GROWTH", dice.choice([1, 2, 4]))
+    sizes.setattr(positioned, "DEPTH", dice.choice([1, 4, 16]))
 
 
 def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take() -> None:
