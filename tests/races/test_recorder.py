@@ -19,13 +19,14 @@ from django_durable.engine.execution.recorder import Checkpoint, Ending
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus
 from django_durable.worker.service import Service
+from django_durable.worker.slots.returns import Returns
 from django_durable.worker.writing.recording import GroupRecorder
 from tests.factories import ExecutorFactory
 from tests.race import LONGEST
 from tests.races.executions import running, status
 
 SLEEP = Waiting(Wait(until=datetime.now(UTC) + timedelta(hours=1)))
-OUTCOMES = [Completed("1"), Failed("{}"), Deferred(60.0, failures=1), SLEEP]
+OUTCOMES: list[Outcome] = [Completed("1"), Failed("{}"), Deferred(60.0, failures=1), SLEEP]
 
 
 class Desk:
@@ -203,3 +204,25 @@ def test_a_service_writes_what_is_free_and_later_what_was_not(race):
             assert not futures["b"].done()
         futures["b"].result(LONGEST)
     assert service.stop(LONGEST)
+
+
+def test_a_run_to_give_back_whose_row_is_locked_holds_up_no_other(race):
+    side, returns = race.side(), Returns("default")
+    held, free = running("held"), running("free")
+    with race.holding(lock, "held"):
+        returns.hand_over([held, free])
+        assert 0 < side.do(returns.tick) < math.inf
+        assert (status("free"), status("held")) == (Status.ENQUEUED, Status.PENDING)
+        assert (returns.released, returns.backlog) == (1, 1)
+    side.do(returns.finish)
+    assert status("held") == Status.ENQUEUED
+
+
+def test_a_run_to_give_back_whose_row_stays_locked_is_left_at_the_end(race):
+    side, returns = race.side(), Returns("default")
+    held = running("held")
+    with race.holding(lock, "held"):
+        returns.hand_over([held])
+        returns.give_up_at(time.monotonic())
+        side.do(returns.finish)
+    assert status("held") == Status.PENDING

@@ -56,7 +56,7 @@ def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Endin
         return Written(steps, ended, awaited)
     missing = {each.fence for each in checkpoints if (each.workflow_id, each.token, each.step) not in steps}
     missing |= {ending.fence for ending in endings} - ended - awaited
-    return Written(steps, ended, awaited, _still_owned(missing, using))
+    return Written(steps, ended, awaited, still_owned(missing, using))
 
 
 def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
@@ -72,7 +72,7 @@ def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
             raise
         return _settle_singly(endings, using)
     ended = {Fence(workflow_id, token) for workflow_id, token, _ in rows}
-    return Written(ended=ended, locked=_still_owned(_fences(endings) - ended, using))
+    return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
 
 
 def _settle_singly(endings: Sequence[Ending], using: str) -> Written:
@@ -95,10 +95,11 @@ def set_aside(endings: Sequence[Ending], using: str) -> Written:
         for fence, outcome in ours:
             if isinstance(outcome, Deferred):
                 ended |= defer(fence, outcome, using)
-    return Written(ended=ended, locked=_still_owned(_fences(endings) - ended, using))
+    return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
 
 
-def _still_owned(fences: set[Fence], using: str) -> set[Fence]:
+def still_owned(fences: set[Fence], using: str) -> set[Fence]:
+    """Those whose runs still are these executions', read without a lock."""
     if not fences:
         return set()
     ids = [fence.workflow_id for fence in fences]

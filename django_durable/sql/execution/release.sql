@@ -1,7 +1,7 @@
 -- Give claimed runs back, each guarded by its own token: in line at their place, or delayed.
 --   rides on   durable_workflow_status_pkey
---   locks      FOR NO KEY UPDATE in id order
---   returns    the ids given back; one that is missing was superseded
+--   locks      FOR NO KEY UPDATE SKIP LOCKED in id order
+--   returns    the ids given back; one that is missing was superseded or is locked elsewhere
 WITH given AS (
     SELECT * FROM unnest(%(ids)s::text[], %(tokens)s::uuid[]) AS given (id, token)
 ), place AS MATERIALIZED (
@@ -9,7 +9,7 @@ WITH given AS (
     FROM durable_workflow_status AS w
     WHERE w.id = ANY(%(ids)s::text[])
     ORDER BY w.id
-    FOR NO KEY UPDATE
+    FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE durable_workflow_status AS w
 SET {{enter_line}}, started_at = NULL, claim_seq = NULL, claims = greatest(w.claims - %(forgiven)s, 0), {{give_up_claim}}

@@ -91,6 +91,7 @@ class Tree:
             self.returns.hand_over(left)
             self.pool.disown(left)
         self.recorder.give_up_at(deadline)
+        self.returns.give_up_at(deadline)
         ended = [
             self.services[name].stop(max(0.0, deadline - time.monotonic()))
             for name in ("listener", "poller", "maintenance", "recorder", "heartbeat")

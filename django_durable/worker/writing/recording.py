@@ -29,6 +29,7 @@ from django_durable.worker.writing.writes import Handed, Waiting, Write
 
 LAST_RESORT = 60.0  # seconds until a run is tried again whose outcome could not be stored in any form
 PAUSE_AT_THE_END = 0.1
+SPARE = 1.0  # seconds of the end that rows which others hold may not take from what else is to be written
 
 logger = logging.getLogger("django_durable.worker")
 
@@ -101,7 +102,7 @@ class GroupRecorder(Duty):
     def _rest_at_the_end(self) -> None:
         if self._writes or not self._locked:
             return
-        if time.monotonic() > self._give_up_at:
+        if time.monotonic() > self._give_up_at - SPARE:
             self._leave_the_locked()
         else:
             time.sleep(min(self._locked.rest(time.monotonic()), PAUSE_AT_THE_END))
