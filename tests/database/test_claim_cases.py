@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 
 from django_durable.claim import cursors
 from django_durable.claim.claimer import Claimer
@@ -205,3 +206,21 @@ def test_a_version_that_becomes_the_newest_takes_what_it_had_passed_over(
         worker.identity = replace(worker.identity, is_newest=True)
         clock.monotonic = lambda: 1000.0 + settings().full_discovery_interval
         assert claimed(worker) == [run.id]
+
+
+def test_an_idle_poll_asks_as_much_for_a_hundred_queues_as_for_one() -> None:
+    """Also where each had work once, in a thousand partitions."""
+    names = [f"queue-{number}" for number in range(100)]
+    Queue.objects.bulk_create([Queue(name=name, partition_concurrency=1) for name in names])
+    for number in range(1000):
+        echo.using(queue=names[number % 100], partition_key=f"p{number}").enqueue()
+    worker = claimer()
+    while ready := worker.queues_with_work(names):
+        for queue in ready:
+            for run in worker.claim(queue, 100).runs:
+                settle(run.id)
+    with CaptureQueriesContext(connection) as many:
+        assert worker.queues_with_work(names) == []
+    with CaptureQueriesContext(connection) as one:
+        assert worker.queues_with_work(names[:1]) == []
+    assert len(many) == len(one) <= 2
