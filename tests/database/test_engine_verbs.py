@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
@@ -21,6 +22,7 @@ from django_durable import (
     write_stream,
 )
 from django_durable.core.states import ACTIVE, FINAL, Status, allows
+from django_durable.engine.execution import context
 from django_durable.exceptions import (
     ChildCancelled,
     InvalidOption,
@@ -290,6 +292,27 @@ def test_a_cancelled_body_runs_no_further_step_whatever_it_catches(drain, caught
     drain()
     assert len(ticks) == 3
     assert run.status == Status.CANCELLED
+
+
+def test_a_body_that_never_heeds_its_end_is_slowed_down_and_told_of(drain, monkeypatch, caplog):
+    monkeypatch.setattr(context, "REFUSALS", 3)
+
+    @step
+    def tick():
+        control.cancel(["deaf"])
+
+    @workflow(name="deaf")
+    def deaf():
+        for _ in range(6):
+            with suppress(BaseException):
+                tick()
+
+    run = deaf.using(id="deaf").enqueue()
+    began = time.monotonic()
+    drain()
+    assert run.status == Status.CANCELLED
+    assert time.monotonic() - began > 2 * context.REFUSED_FOR
+    assert [record.getMessage() for record in caplog.records if "deaf deaf goes on" in record.getMessage()]
 
 
 def test_a_run_without_a_timeout_is_never_overdue(drain):

@@ -5,6 +5,7 @@ Imports no models, so that declarations can be made before Django has loaded the
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -36,6 +37,10 @@ class Recorded(NamedTuple):
     child: str | None
 
 
+REFUSALS = 100  # after which a body is taken for one that never ends by itself
+REFUSED_FOR = 0.1  # seconds that each further call takes
+
+logger = logging.getLogger("django_durable.bodies")
 StepCaller = Callable[["WorkflowContext", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -71,6 +76,7 @@ class WorkflowContext:
     broken_by: BaseException | None = None
     branches: Branches = field(default_factory=Branches)
     failures: Failures = field(default_factory=Failures)
+    refusals: int = 0
 
     @property
     def fence(self) -> Fence:
@@ -83,9 +89,24 @@ class WorkflowContext:
         if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
             self.broken_by = DeadlinePassed(self.run.id)
         if self.broken_by is not None:
+            self._slow_down()
             raise self.broken_by
         self.last_step += 1
         return self.last_step
+
+    def _slow_down(self) -> None:
+        """A body that catches all it is told and calls again, for ever maybe, must not keep a core busy."""
+        self.refusals += 1
+        if self.refusals == REFUSALS:
+            logger.error(
+                "the body of workflow %s %s goes on although it was ended (%s): it catches BaseException, "
+                "and keeps its slot until it returns or the process ends",
+                self.run.name,
+                self.run.id,
+                self.broken_by,
+            )
+        if self.refusals >= REFUSALS:
+            time.sleep(REFUSED_FOR)
 
     def find(self, number: int, name: str) -> Recorded | None:
         """The checkpoint of this number; raises UnexpectedStep if another call was recorded there."""
