@@ -103,7 +103,7 @@ WAITS = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = %s"
 
 
 class SlowCommit:
-    """Stands by while one commit takes long: cuts its client off, and lets it go once the client tries again."""
+    """Stands by while one commit takes long: cuts its client off, lets it go once that tries again."""
 
     def __init__(self) -> None:
         self.victim = connection.connection.fileno()
