@@ -92,12 +92,18 @@ class PositionedReader:
     def _read(self, floors: Sequence[Floor], planner: Planner) -> dict[Floor, list[Candidate]]:
         """The rows behind each floor, in line order."""
         self._asked += len(floors)
-        keys = planner.exclusions.keys
+        keys = self._keys(floors, planner)
         rows: dict[Floor, list[Candidate]] = {floor: [] for floor in floors}
         for position, *row in self._fetch(floors, keys):
             rows[floors[position - 1]].append(Candidate(*row))
         self._seen.update((floor, rows[floor]) for floor in floors if _shows_all(floor.group, keys))
         return rows
+
+    def _keys(self, floors: Sequence[Floor], planner: Planner) -> list[str]:
+        """The keys to leave out, which only rows of partitions and of a line kept whole can differ in."""
+        if self.positions.by_group and all(partition_of(floor.group) is None for floor in floors):
+            return []
+        return planner.exclusions.keys
 
     def _fetch(self, floors: Sequence[Floor], keys: list[str]) -> list[tuple[Any, ...]]:
         if not floors:
