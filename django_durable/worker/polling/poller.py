@@ -2,7 +2,7 @@
 
 Each queue is asked at its own interval, all that are due in one question. After a notice, and while work is
 found, the poller is hot: it asks every 20 ms until nothing was found for 250 ms. A queue whose last claim
-filled the free slots is claimed from again, unasked, as soon as a slot is free.
+filled the free slots is claimed from again, unasked, as soon as some slots are free, or one for a moment.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from django_durable.worker.trouble import sqlstate
 SHORTEST = 0.005
 SOON = 0.02
 HOT = 0.25
+GATHER = 0.005  # seconds for more slots to become free: a claim of many costs little more than a claim of one
+ENOUGH = 5  # one slot in so many is not waited for any longer
 JITTER = 0.05
 LEARN_WAKES = 1.0  # seconds: less than the shortest wait in the table
 VERSION_HOLDS = 10.0  # seconds until it is read again whether this release is the newest
@@ -65,6 +67,7 @@ class Poller(Duty):
         self._wanted_look = 0
         self._notices = Bell()
         self._is_short_of_slots = False
+        self._is_gathering = False
         self._is_closed = False
 
     def notice(self) -> None:
@@ -73,7 +76,7 @@ class Poller(Duty):
         self.wake()
 
     def slot_freed(self) -> None:
-        if self._is_short_of_slots:
+        if self._is_short_of_slots and not (self._is_gathering and self._has_few_slots):
             self._is_short_of_slots = False
             self.wake()
 
@@ -110,14 +113,25 @@ class Poller(Duty):
         self._is_short_of_slots = True  # before looking: a slot that frees meanwhile must wake
         if self.pool.free_slots <= 0:
             return math.inf
+        self._is_gathering = not self._is_gathering and self._has_few_slots and self._is_hungry
+        if self._is_gathering:
+            return GATHER
         wanted = self._wanted_look
         is_look = wanted > self.last_look.number and self.queue_set.is_read
         self._follow_queue_set()
         claimer = self._claimer_of(executor)
         found = self._serve(self._with_work(is_look, claimer), claimer)
         if is_look:
-            self.last_look = Look(wanted, found or any(asked.is_hungry for asked in self._queues.values()))
+            self.last_look = Look(wanted, found or self._is_hungry)
         return self._rest()
+
+    @property
+    def _has_few_slots(self) -> bool:
+        return self.pool.free_slots < self.pool.slots // ENOUGH
+
+    @property
+    def _is_hungry(self) -> bool:
+        return any(asked.is_hungry for asked in self._queues.values())
 
     def _follow_queue_set(self) -> None:
         served = self.queue_set.queues
@@ -251,7 +265,7 @@ class Poller(Duty):
         now = time.monotonic()
         if self.pool.free_slots <= 0:
             return math.inf
-        if any(asked.is_hungry for asked in self._queues.values()):
+        if self._is_hungry:
             return 0.0
         self._is_short_of_slots = False
         next_due = min((asked.due for asked in self._queues.values()), default=math.inf)
