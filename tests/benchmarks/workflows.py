@@ -1,7 +1,7 @@
 """Workflows of five steps through whole worker processes of 100 slots, and one workflow of many steps alone.
 
-Time runs by the database's clock, without the start-up of processes: from the enqueue of all runs, or from the
-start of the one, to the last end.
+Time runs by the database's clock, without the start-up of processes: from the enqueue of all runs, or from
+the start of the one, to the last end.
 """
 
 from __future__ import annotations
