@@ -182,3 +182,15 @@ def test_a_claim_behind_positions_leaves_the_sessions_settings_as_they_were(poll
     assert met == [setting] * 4
     with connection.cursor() as cursor:
         cursor.execute("RESET enable_sort")
+
+
+def test_positions_are_kept_where_the_server_binds_parameters(poll, monkeypatch):
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "server_side_binding", True)
+    connection.close()
+    try:
+        for number in range(3):
+            run = echo.enqueue(number)
+            assert poll() == [run.id]
+        assert poll.passes == 1
+    finally:
+        connection.close()
