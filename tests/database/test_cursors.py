@@ -21,7 +21,7 @@ from django_durable.claim import positioned
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.tail import SnapshotTail
 from django_durable.core.planning import planner, positions
-from django_durable.core.planning.candidates import Candidate
+from django_durable.core.planning.candidates import END, Candidate
 from django_durable.core.planning.limits import Rooms
 from django_durable.core.planning.positions import Floor, Positions
 from django_durable.models import Limit, Queue, WorkflowStatus
@@ -322,4 +322,23 @@ def test_positions_die_when_the_tail_starts_after_the_full_pass(monkeypatch: pyt
         return found
 
     monkeypatch.setattr(Cursors, "_walk_places", late_start)
+    assert differences(range(120))
+
+
+def test_positions_die_when_a_window_is_said_to_reach_past_floors_it_did_not_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    next_floors = Positions.next_floors
+
+    def reach_the_end(self: Positions, *args: Any) -> tuple[list[Floor], Any]:
+        return next_floors(self, *args)[0], END
+
+    monkeypatch.setattr(Positions, "next_floors", reach_the_end)
+    assert differences(range(120))
+
+
+def test_positions_die_when_rows_passed_over_for_their_key_count_as_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(positioned, "_shows_all", lambda group, keys: True)
     assert differences(range(120))
