@@ -224,3 +224,63 @@ def test_an_idle_poll_asks_as_much_for_a_hundred_queues_as_for_one() -> None:
     with CaptureQueriesContext(connection) as one:
         assert worker.queues_with_work(names[:1]) == []
     assert len(many) == len(one) <= 2
+
+
+def test_a_follow_up_of_higher_priority_is_the_next_of_its_key() -> None:
+    Limit.objects.create(key="db", max_running=1)
+    runs = [echo.using(limit_key="db").enqueue(number).id for number in range(20)]
+    worker = claimer()
+    assert claimed(worker) == runs[:1]
+    follow_up = echo.using(limit_key="db", priority=1).enqueue().id
+    assert claimed(worker) == []
+    settle(runs[0])
+    assert claimed(worker) == [follow_up]
+    settle(follow_up)
+    assert claimed(worker) == runs[1:2]
+
+
+def test_a_delayed_run_of_a_key_or_partition_holds_back_nobody() -> None:
+    Limit.objects.create(key="k", max_running=1)
+    Queue.objects.filter(name="default").update(partition_concurrency=1)
+    worker = claimer()
+    assert claimed(worker) == []
+    echo.using(limit_key="k", partition_key="p", delay=timedelta(hours=1)).enqueue()
+    ready = echo.using(limit_key="k", partition_key="p").enqueue()
+    assert claimed(worker) == [ready.id]
+
+
+def test_what_runs_elsewhere_takes_nothing_of_this_workers_concurrency() -> None:
+    Queue.objects.filter(name="default").update(worker_concurrency=2)
+    others, worker = claimer(), claimer()
+    runs = [echo.enqueue(number).id for number in range(7)]
+    assert claimed(others) == runs[:2]
+    assert claimed(worker) == runs[2:4]
+    assert claimed(worker) == claimed(others) == []
+
+
+@pytest.mark.parametrize("fair", [True, False])
+def test_groups_enqueued_in_one_transaction_each_keep_to_their_own_limit_and_order(fair: bool) -> None:
+    Queue.objects.filter(name="default").update(fair=fair)
+    Limit.objects.bulk_create([Limit(key=f"g{group}", max_running=2) for group in range(5)])
+    with transaction.atomic():
+        runs = {g: [echo.using(limit_key=f"g{g}").enqueue(n).id for n in range(20)] for g in range(5)}
+    worker = claimer()
+    first = claimed(worker, 50)
+    assert sorted(first) == sorted(run for group in runs.values() for run in group[:2])
+    if fair:
+        assert first == [group[turn] for turn in range(2) for group in runs.values()]
+    assert claimed(worker, 50) == []
+    settle(runs[3][0])
+    assert claimed(worker, 50) == [runs[3][2]]
+
+
+def test_partitions_that_look_alike_are_different_and_each_keeps_its_limit() -> None:
+    Queue.objects.filter(name="default").update(partition_concurrency=1)
+    keys = ["None", "none", "a", "A", "0", "False", "\u00e9", "e\u0301", "x" * 200, None]
+    runs = [[echo.using(partition_key=key).enqueue(number).id for key in keys] for number in range(2)]
+    worker = claimer()
+    assert claimed(worker, 50) == runs[0]
+    assert claimed(worker, 50) == []
+    for workflow_id in runs[0]:
+        settle(workflow_id)
+    assert claimed(worker, 50) == runs[1]
