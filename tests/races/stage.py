@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from django.db import connection, connections
@@ -15,6 +14,7 @@ from django.db import connection, connections
 from django_durable import sql
 
 OF_THE_FIRST = re.compile(r"%\(0_")  # of several statements sent together, the parameters of the first
+NAMES = {sql.load(name): name for name in sql.statements()}  # read now: a test may break one later
 PATIENCE = 5.0  # seconds after which an actor that does not come back is taken to wait for a lock
 
 
@@ -105,12 +105,7 @@ class Stage:
 
 def statement_name(text: str) -> str:
     """Which statement of the package this is, the first of several; others keep their text."""
-    return _names().get(OF_THE_FIRST.sub("%(", text.split(";\n")[0]), text)
-
-
-@cache
-def _names() -> dict[str, str]:
-    return {sql.load(name): name for name in sql.statements()}
+    return NAMES.get(OF_THE_FIRST.sub("%(", text.split(";\n")[0]), text)
 
 
 @contextmanager
