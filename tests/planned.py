@@ -38,6 +38,7 @@ NOW = datetime.now(UTC)
 READY = {"version": None, "newest": True}
 MINE = {"queue": QUEUE, "executor": ME, "token": TOKEN, **READY}
 OUT = {"keys": "full", "partitions": ["p1"], "key_groups": ["k1"]}
+COUNTED = {"queue": QUEUE, "executor": ME, "oldest": "oldest"}
 START = {"rank": -(1 << 30), "line": 0}
 FLOORS = {"groups": ["k:k1", "k:k2"], "ranks": [0, 0], "lines": ["floor", "floor"], "limits": [20, 20]}
 ENDED = {
@@ -88,12 +89,10 @@ CLAIM = {
     "mark_claimed": Wanted({"ids": IDS, **MINE}, 900),
     "lock_planned": Wanted({"ids": IDS, **MINE}, 200),
     "still_in_line": Wanted({"ids": IDS, **MINE}),
-    "in_flight": Wanted({"queue": QUEUE, "executor": ME}, walks_graves=True, sorts=True),
-    "count_in_flight": Wanted({"queue": QUEUE, "executor": ME}, walks_graves=True),
-    "partitions_in_flight": Wanted(
-        {"queue": QUEUE, "executor": ME, "partitions": ["p1", ""]}, walks_graves=True, sorts=True
-    ),
-    "limit_rooms": Wanted({"keys": "k1\x1fk2"}, walks_graves=True),
+    "in_flight": Wanted(COUNTED, 50, sorts=True),
+    "count_in_flight": Wanted(COUNTED, 50),
+    "partitions_in_flight": Wanted({**COUNTED, "partitions": ["p1", ""]}, 50, sorts=True),
+    "limit_rooms": Wanted({"keys": "k1\x1fk2", "oldest": "oldest\x1foldest"}, 50),
     "count_starts": Wanted({"buckets": ["limit\x1fk1"], "period": timedelta(seconds=60)}, 50),
     "record_starts": Wanted({"buckets": ["limit\x1fk1"] * 20}, 300, inserts=True),
     "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, guarded=True),

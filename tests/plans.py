@@ -18,6 +18,7 @@ from tests.planned import EXPECTED, QUEUE, Wanted
 
 ROWS = 100_000
 PINNED, PRUNED = "pinned horizon", "pinned horizon, pruned"
+JOINED = "\x1f"
 STATES = ("fresh statistics", PINNED, PRUNED)
 BIG = (
     "durable_workflow_status",
@@ -62,7 +63,7 @@ def prepared(state: str) -> Iterator[dict[str, Any]]:
             cursor.execute(PRUNE_ALL if state == PRUNED else SETTLE_ALL)
             cursor.execute("VACUUM ANALYZE durable_workflow_status")
         cursor.execute(PLACES)
-        places = dict(zip(("floor", "arrival", "xmax"), cursor.fetchone(), strict=True))
+        places = dict(zip(("floor", "arrival", "oldest", "xmax"), cursor.fetchone(), strict=True))
         cursor.execute(ARRIVE)
         if state == STATES[0]:
             cursor.execute("VACUUM ANALYZE durable_workflow_status")
@@ -120,6 +121,8 @@ def _placed(params: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
     def place(value: Any) -> Any:
         if isinstance(value, list):
             return [place(one) for one in value]
+        if isinstance(value, str) and JOINED in value:
+            return JOINED.join(str(place(one)) for one in value.split(JOINED))
         return places.get(value, value) if isinstance(value, str) else value
 
     return {name: place(value) for name, value in params.items()}
@@ -128,6 +131,7 @@ def _placed(params: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
 PLACES = """
 SELECT
     (SELECT last_value FROM durable_line_seq), (SELECT last_value FROM durable_arrival_seq),
+    (SELECT coalesce(min(claim_seq), nextval('durable_claim_seq')) FROM durable_workflow_status),
     pg_snapshot_xmax(pg_current_snapshot())::text
 """
 CLAIM_ALL = """

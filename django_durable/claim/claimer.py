@@ -26,12 +26,14 @@ from django_durable.claim.contention import PATIENCE, Contention
 from django_durable.claim.cursors import Cursors
 from django_durable.claim.identity import Identity
 from django_durable.claim.isolation import read_committed
+from django_durable.claim.numbers import Numbers
 from django_durable.claim.opening import Opening, first_window, open_queue
 from django_durable.claim.positioned import PositionedReader
-from django_durable.claim.usage import Meter
+from django_durable.claim.usage import Meter, counted_from
 from django_durable.claim.windowed import Claims, Reader, WindowedClaim
 from django_durable.claim.windows import LineReader, Window
 from django_durable.core.planning.budget import QueueLimits
+from django_durable.core.planning.oldest import Oldest
 from django_durable.core.run import Run
 from django_durable.instrument import instrument
 from django_durable.models import WorkflowStatus, database
@@ -44,17 +46,30 @@ class Claimer:
     """Claims on behalf of one executor, each time in a transaction of its own."""
 
     def __init__(self, executor_id: UUID, using: str) -> None:
-        self.identity = Identity.of(executor_id, using)
+        self._identity = Identity.of(executor_id, using)
         self.using = using
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.cursors = Cursors(using)
         self.contention = Contention()
+        self.numbers = Numbers(using)
+        self._oldest = Oldest()  # of the claim that is being made
         self._patience: float | None = None  # of the claim that is being made; None: it does not wait
         self._limits: dict[str, QueueLimits] = {}
         self._yielded: set[str] = set()  # queues left to peers by the last claim
         self._keyed: set[str] = set()  # queues whose last claim met limited keys
         self._woken: set[str] | None = None  # None: nobody looked for woken runs, so each claim tries
         self.next_wake: float | None = None  # seconds, from the last look
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @identity.setter
+    def identity(self, identity: Identity) -> None:
+        """Positions passed over what could not be started; where other rows can, they begin from nothing."""
+        if identity.ready != self._identity.ready:
+            self.cursors.forget()
+        self._identity = identity
 
     def claim(self, queue: str, slots: int) -> Claims:
         """Take up to `slots` runs; raises InsideTransaction's kin (RuntimeError) inside an outer atomic()."""
@@ -107,6 +122,8 @@ class Claimer:
 
     def _claim_in_transaction(self, queue: str, slots: int) -> Claims:
         remembered = self._remembered(queue) if slots > 0 else None
+        known = self._limits.get(queue)
+        self._oldest = self.numbers.look() if known is not None and known.counts else Oldest()
         started = time.monotonic()
         with read_committed(self.using), transaction.atomic(using=self.using, durable=True):
             claims = self._take_all(queue, slots, remembered) if slots > 0 else Claims([])
@@ -147,7 +164,7 @@ class Claimer:
         known = self._limits.get(queue) or self._read(queue)
         if known is None:
             return Claims([])
-        if known.is_plain and remembered is None and queue not in self._keyed:
+        if known.is_plain and not known.paused and remembered is None and queue not in self._keyed:
             runs = self.runs.claim_head(queue, slots, self.identity.new_claim())
             if runs:
                 return Claims(in_rank_order(runs))
@@ -157,9 +174,9 @@ class Claimer:
         self, queue: str, slots: int, known: QueueLimits, remembered: PositionedReader | None
     ) -> Claims:
         size = first_window(slots)
-        head = None if remembered else {"size": size, **self.identity.ready}
-        executor, patience = self.identity.executor, self._patience
-        opening = open_queue(queue, known, executor, head, self.using, patience=patience)
+        head = None if remembered or known.paused else {"size": size, **self.identity.ready}
+        counted = counted_from(queue, self.identity.executor, self._oldest)
+        opening = open_queue(queue, known, counted, head, self.using, patience=self._patience)
         limits = opening.limits
         if limits is None:  # held, or gone: the next claim, which reads it again, learns that
             self._limits.pop(queue, None)
@@ -175,8 +192,15 @@ class Claimer:
         return self._plan(reader, self._meter(queue, limits, slots, opening))
 
     def _meter(self, queue: str, limits: QueueLimits, slots: int, opening: Opening) -> Meter:
-        executor, in_flight = self.identity.executor, opening.in_flight
-        return Meter(queue, limits, slots, executor=executor, using=self.using, in_flight=in_flight)
+        return Meter(
+            queue,
+            limits,
+            slots,
+            executor=self.identity.executor,
+            using=self.using,
+            oldest=self._oldest,
+            in_flight=opening.in_flight,
+        )
 
     def _plan(self, reader: Reader, meter: Meter) -> Claims:
         queue = meter.queue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django_durable.core.planning import planner
 from django_durable.core.planning.budget import QueueLimits
@@ -34,7 +33,7 @@ def first_window(slots: int) -> int:
 def open_queue(
     queue: str,
     known: QueueLimits,
-    executor: UUID,
+    counted: Mapping[str, Any],
     head: Mapping[str, Any] | None,
     using: str,
     *,
@@ -42,6 +41,7 @@ def open_queue(
 ) -> Opening:
     """Ask what the limits, as they were last known, make worth asking; without `head`, not for the line.
 
+    `counted`: what the statements that count the queue are asked with.
     With `patience`, in seconds, wait for peers first; raises OperationalError 55P03 if that takes longer.
     """
     counts = "in_flight" if known.fair else "count_in_flight" if known.counts_in_flight else None
@@ -52,7 +52,7 @@ def open_queue(
         waiting = {"queue": queue, "patience": f"{patience * 1000:.0f}ms"}
         asked.insert(0, ("wait_for_peers", waiting))
     if counts is not None:
-        asked.append((counts, {"queue": queue, "executor": executor}))
+        asked.append((counts, counted))
     if head is not None:
         rank, line = HEAD
         asked.append(("read_window", {"queue": queue, "rank": rank, "line": line, **head}))

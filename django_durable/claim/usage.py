@@ -12,14 +12,21 @@ from django_durable.core.planning.budget import (
     QueueLimits,
     Usage,
     Use,
+    limit_bucket,
     partition_bucket,
     queue_bucket,
     rooms,
 )
 from django_durable.core.planning.limits import Rooms
+from django_durable.core.planning.oldest import Oldest
 from django_durable.models import WorkflowStatus, database
 
 MANY_KEYS = 100  # met at once: it pays to learn first which of them are limited, where few are
+
+
+def counted_from(queue: str, executor: UUID, oldest: Oldest) -> dict[str, Any]:
+    """What a statement is asked with that counts the queue, from its oldest run in flight on."""
+    return {"queue": queue, "executor": executor, "oldest": oldest.of(queue_bucket(queue))}
 
 
 class Meter:
@@ -33,6 +40,7 @@ class Meter:
         *,
         executor: UUID,
         using: str,
+        oldest: Oldest,
         in_flight: Sequence[tuple[Any, ...]] | None = None,
     ) -> None:
         """`in_flight`: the answer of the statement that counts it here, if it was asked already."""
@@ -41,6 +49,7 @@ class Meter:
         self.slots = slots
         self.using = using
         self.executor = executor
+        self.oldest = oldest
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.usage = Usage()
         self._met: set[str] = set()
@@ -50,6 +59,10 @@ class Meter:
     @property
     def rooms(self) -> Rooms:
         return rooms(self.limits, self.usage, self.slots)
+
+    @property
+    def _counted(self) -> dict[str, Any]:
+        return counted_from(self.queue, self.executor, self.oldest)
 
     def read(self, keys: Iterable[str | None], partitions: Iterable[str | None]) -> bool:
         """Count the keys and partitions not met before; whether there were any limited."""
@@ -63,11 +76,11 @@ class Meter:
 
         Gives the keys held, and whether one of them has less room than was thought.
         """
-        params = {"keys": SEPARATOR.join(keys)}
-        locked, counted = database.fetch_all([("lock_limits", params), ("limit_rooms", params)], self.using)
+        asked = [("lock_limits", {"keys": SEPARATOR.join(keys)}), ("limit_rooms", self._asked(keys))]
+        locked, counted = database.fetch_all(asked, self.using)
         held = {key for (key,) in locked}
         before = {key: self.usage.keys.pop(key) for key in held}
-        now = {key: KeyRoom(room, counts) for key, room, counts in counted if key in held}
+        now = {key: room for key, room in self._rooms(counted).items() if key in held}
         self.usage.keys.update(now)
         return held, any(now[key].room < before[key].room for key in now)
 
@@ -86,10 +99,11 @@ class Meter:
     def _count_queue(self, in_flight: Sequence[tuple[Any, ...]] | None = None) -> None:
         fleet, here, starts = 0, 0, 0
         if self.limits.fair:
-            rows = self.runs.in_flight(self.queue, self.executor) if in_flight is None else in_flight
+            rows = self.runs.in_flight(self._counted) if in_flight is None else in_flight
             fleet, here = self._count_groups(rows)
         elif self.limits.counts_in_flight:
-            fleet, here = in_flight[0] if in_flight else self.runs.count_in_flight(self.queue, self.executor)
+            fleet, here, first = in_flight[0] if in_flight else self.runs.count_in_flight(self._counted)
+            self.oldest.note(queue_bucket(self.queue), first)
         if self.limits.rate_limit is not None:
             starts = sum(self._starts([queue_bucket(self.queue)], self.limits.rate_period).values())
         self.usage.queue = Use(fleet, here, starts)
@@ -98,10 +112,12 @@ class Meter:
         """Count by group and by partition, and in all."""
         self._by_partition = {}
         busy = self.usage.busy
-        for partition, group, fleet, here in in_flight:
+        for partition, group, fleet, here, _ in in_flight:
             busy[group] = busy.get(group, 0) + fleet
             before = self._by_partition.get(partition, Use())
             self._by_partition[partition] = Use(before.fleet + fleet, before.here + here)
+        first = min((row[-1] for row in in_flight), default=None)
+        self.oldest.note(queue_bucket(self.queue), first)
         uses = self._by_partition.values()
         return sum(use.fleet for use in uses), sum(use.here for use in uses)
 
@@ -114,11 +130,25 @@ class Meter:
     def _count_keys(self, keys: Collection[str]) -> bool:
         if not keys:
             return False
-        found = database.fetch("limit_rooms", {"keys": SEPARATOR.join(keys)}, self.using)
+        found = self._rooms(database.fetch("limit_rooms", self._asked(keys), self.using))
         for key in keys:
             self.usage.keys.pop(key, None)
-        self.usage.keys.update({key: KeyRoom(room, counts) for key, room, counts in found})
+        self.usage.keys.update(found)
         return bool(found)
+
+    def _asked(self, keys: Iterable[str]) -> dict[str, str]:
+        """The keys, and where to begin to count each, joined as the statement takes them."""
+        from_each = [str(self.oldest.of(limit_bucket(key))) for key in keys]
+        return {"keys": SEPARATOR.join(keys), "oldest": SEPARATOR.join(from_each)}
+
+    def _rooms(self, counted: Iterable[tuple[Any, ...]]) -> dict[str, KeyRoom]:
+        """What the statement answered; where a limit counts starts alone, it did not look for runs."""
+        found = {}
+        for key, room, counts_starts, counts_runs, first in counted:
+            found[key] = KeyRoom(room, counts_starts)
+            if counts_runs:
+                self.oldest.note(limit_bucket(key), first)
+        return found
 
     def _count_partitions(self, partitions: set[str | None]) -> bool:
         new = partitions - self.usage.partitions.keys()
@@ -134,7 +164,7 @@ class Meter:
     def _in_flight_of(self, partitions: set[str | None]) -> dict[str | None, Use]:
         if self._by_partition is not None or not self.limits.counts_in_flight:
             return self._by_partition or {}
-        counted = self.runs.partitions_in_flight(self.queue, self.executor, partitions)
+        counted = self.runs.partitions_in_flight(self._counted, partitions)
         return {partition: Use(fleet, here) for partition, fleet, here in counted}
 
     def _starts_of(self, partitions: set[str | None]) -> dict[str | None, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from django.db import models
 
@@ -80,21 +79,21 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
     def still_in_line(self, params: Mapping[str, Any]) -> list[str]:
         return self._column("still_in_line", params)
 
-    def in_flight(self, queue: str, executor: UUID) -> list[InFlight]:
+    def in_flight(self, counted: Mapping[str, Any]) -> list[InFlight]:
         """What the queue has in flight, by partition and group."""
-        return [InFlight(*row) for row in self._rows("in_flight", {"queue": queue, "executor": executor})]
+        return [InFlight(*row) for row in self._rows("in_flight", counted)]
 
-    def count_in_flight(self, queue: str, executor: UUID) -> tuple[int, int]:
-        """What the queue has in flight in the fleet, and of these in this worker."""
-        ((fleet, here),) = self._rows("count_in_flight", {"queue": queue, "executor": executor})
-        return fleet, here
+    def count_in_flight(self, counted: Mapping[str, Any]) -> tuple[int, int, int | None]:
+        """What the queue has in flight in the fleet, of these in this worker, and the lowest number."""
+        ((fleet, here, first),) = self._rows("count_in_flight", counted)
+        return fleet, here, first
 
     def partitions_in_flight(
-        self, queue: str, executor: UUID, partitions: Iterable[str | None]
+        self, counted: Mapping[str, Any], partitions: Iterable[str | None]
     ) -> list[tuple[str | None, int, int]]:
-        """The same of some partitions, each with its name."""
+        """What some partitions have in flight in the fleet, and of these in this worker."""
         names = [name or "" for name in partitions]
-        return self._rows("partitions_in_flight", {"queue": queue, "executor": executor, "partitions": names})
+        return self._rows("partitions_in_flight", {**counted, "partitions": names})
 
     def queues_with_work(self, queues: Sequence[str], ready: Mapping[str, Any]) -> dict[str, QueueLimits]:
         """Those of the queues that have a row which this process may start, and what they allow."""

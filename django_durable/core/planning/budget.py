@@ -55,6 +55,11 @@ class QueueLimits(NamedTuple):
             )
         )
 
+    @property
+    def counts(self) -> bool:
+        """Whether a claim counts what is in flight: of the queue, or of a key that it may meet."""
+        return self.counts_in_flight or self.any_keys
+
     def opens_like(self, other: QueueLimits) -> bool:
         """Whether a claim begins the same way under both: with the same lock and the same counts."""
         mine, its = (
@@ -64,12 +69,16 @@ class QueueLimits(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """Runs in flight of one partition and group of a queue: in the fleet, and of these in this worker."""
+    """Runs in flight of one partition and group of a queue: in the fleet, and of these in this worker.
+
+    `first` is the lowest number of their claims.
+    """
 
     partition: str | None
     group: str
     fleet: int
     here: int
+    first: int
 
 
 class KeyRoom(NamedTuple):
