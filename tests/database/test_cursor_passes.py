@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from django_durable.claim import cursors
 from django_durable.claim.claimer import Claimer
+from django_durable.claim.identity import Identity
 from django_durable.models import Limit, Queue, WorkflowStatus
 from django_durable.signals import transition
 from tests.testapp.workflows import echo
@@ -95,6 +96,33 @@ def test_a_paused_queue_is_not_read_at_each_poll(poll):
     queue.unpause()
     assert poll() == [run.id]
     assert poll.passes == 2
+
+
+def test_no_head_is_asked_of_a_queue_known_to_be_paused():
+    claimer = Claimer(uuid4(), "default")
+    queue = Queue.objects.filter(name="default")
+    run = echo.enqueue()
+    queue.pause()
+    claimer.claim("default", 1)
+    with CaptureQueriesContext(connection) as sent:
+        assert claimer.claim("default", 1).runs == []
+    assert not any("w.line IS NOT NULL" in query["sql"] for query in sent.captured_queries)
+    queue.unpause()
+    assert [claimed.id for claimed in claimer.claim("default", 1).runs] == [run.id]
+
+
+def test_a_version_that_becomes_the_newest_begins_with_a_pass(poll):
+    def identity(*, newest: bool) -> Identity:
+        return Identity(poll.claimer.identity.executor, "a", newest)
+
+    poll.claimer.identity = identity(newest=False)
+    run = echo.enqueue()
+    WorkflowStatus.objects.update(app_version=None)
+    assert [poll(), poll()] == [[], []]
+    poll.claimer.identity = identity(newest=False)
+    assert (poll(), poll.passes) == ([], 1)
+    poll.claimer.identity = identity(newest=True)
+    assert (poll(), poll.passes) == ([run.id], 2)
 
 
 def test_too_many_places_are_left_alone_for_a_while(poll, monkeypatch):

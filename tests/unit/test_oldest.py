@@ -108,20 +108,28 @@ def trusts_the_lowest_number_it_found(self, bucket, first):
     self._of[bucket] = first or self._of[bucket]
 
 
+def looks_who_is_open_first(self):
+    """What was drawn between the two looks is then taken for over."""
+    under_way = {claim for claim, rows in self.open.items() if rows}
+    self.draw()
+    self.oldest.look(self.last, under_way)
+
+
 right_look, right_note = Oldest.look, Oldest.note
 
 MUTANTS = [
-    ("look", looks_at_numbers_alone),
-    ("look", takes_open_claims_for_over),
-    ("look", overlooks_a_sequence_set_back),
-    ("note", goes_past_what_it_found),
-    ("note", trusts_the_lowest_number_it_found),
+    (Oldest, "look", looks_at_numbers_alone),
+    (Oldest, "look", takes_open_claims_for_over),
+    (Oldest, "look", overlooks_a_sequence_set_back),
+    (Oldest, "note", goes_past_what_it_found),
+    (Oldest, "note", trusts_the_lowest_number_it_found),
+    (History, "look", looks_who_is_open_first),
 ]
 
 
-@pytest.mark.parametrize(("name", "wrong"), MUTANTS, ids=lambda part: getattr(part, "__name__", part))
-def test_a_broken_rule_is_noticed(name, wrong, monkeypatch):
-    monkeypatch.setattr(Oldest, name, wrong)
+@pytest.mark.parametrize(("owner", "name", "wrong"), MUTANTS, ids=[wrong.__name__ for *_, wrong in MUTANTS])
+def test_a_broken_rule_is_noticed(owner, name, wrong, monkeypatch):
+    monkeypatch.setattr(owner, name, wrong)
     assert any(History(seed).run() for seed in range(HISTORIES))
 
 
