@@ -164,7 +164,7 @@ class Claimer:
         known = self._limits.get(queue) or self._read(queue)
         if known is None:
             return Claims([])
-        if known.is_plain and not known.paused and remembered is None and queue not in self._keyed:
+        if known.is_plain and remembered is None and queue not in self._keyed:
             runs = self.runs.claim_head(queue, slots, self.identity.new_claim())
             if runs:
                 return Claims(in_rank_order(runs))

@@ -101,6 +101,7 @@ def test_a_paused_queue_is_not_read_at_each_poll(poll):
 def test_no_head_is_asked_of_a_queue_known_to_be_paused():
     claimer = Claimer(uuid4(), "default")
     queue = Queue.objects.filter(name="default")
+    queue.update(concurrency=1)
     run = echo.enqueue()
     queue.pause()
     claimer.claim("default", 1)
