@@ -167,8 +167,8 @@ WAITS = {
     "wait_is_over": Wanted(
         {"id": "ended7", "mailboxes": ["t"], "publishers": ["ended7"], "keys": ["key"], "runs": IDS}, 200
     ),
-    "wake_for_message": Wanted({"id": IDS[0], "topic": "t"}, 50, instead=("durable_waiters",)),
-    "wake_for_runs": Wanted({"ids": IDS}, 400, sorts=True, instead=("durable_settled",)),
+    "wake_for_message": Wanted({"id": IDS[0], "topic": "t"}, 50),
+    "wake_for_runs": Wanted({"ids": IDS}, 400, sorts=True),
     "wake_for_topic": Wanted({"topic": "event other7 key"}, sorts=True),
     "wake_into_line": Wanted({"batch": 100}, 500, sorts=True),
 }
@@ -197,13 +197,12 @@ CONTROL = {
         },
         900,
         sorts=True,
-        instead=("durable_unsuccessful",),
     ),
     "cut_history": Wanted(
         {"ids": IDS, "steps": [2] * len(IDS), "failed_ids": [], "failed_steps": []},
         600,
         sorts=True,
-        instead=("durable_unsuccessful", "durable_children"),
+        instead=("durable_children",),
     ),
     "fork": Wanted({"ids": IDS, "copies": COPIES, "app_version": None}, 1500, sorts=True),
     "copy_history": Wanted({"ids": IDS, "copies": COPIES, "step": 3}, 600, sorts=True),

@@ -62,4 +62,4 @@ WITH asked AS MATERIALIZED (
 SELECT DISTINCT c.id
 FROM steps
 JOIN durable_workflow_status AS c ON c.id = steps.child AND c.parent_id = steps.workflow_id
-WHERE steps.error IS NOT NULL AND steps.name = 'durable.result' AND c.status = 'ERROR'
+WHERE steps.error IS NOT NULL AND steps.name = 'durable.result' AND c.status || '' = 'ERROR'

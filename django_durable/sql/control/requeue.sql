@@ -3,13 +3,13 @@
 --   locks      FOR NO KEY UPDATE in id order
 --   returns    id of each, and the error it had ended with
 WITH chosen AS MATERIALIZED (
-    SELECT w.id, w.error
+    SELECT w.id, w.error, w.status
     FROM durable_workflow_status AS w
     WHERE w.id = ANY(%(ids)s::text[])
     ORDER BY w.id
     FOR NO KEY UPDATE
 ), place AS MATERIALIZED (
-    SELECT ordered.id, ordered.error, nextval('durable_line_seq') AS seq
+    SELECT ordered.id, ordered.error, ordered.status, nextval('durable_line_seq') AS seq
     FROM (SELECT * FROM chosen ORDER BY array_position(%(ids)s::text[], chosen.id)) AS ordered
 )
 UPDATE durable_workflow_status AS w
@@ -22,5 +22,5 @@ SET {{enter_line}}, queue = coalesce(%(queue)s, w.queue), claims = 0, attempt = 
     expires_at = NULL, started_at = NULL, completed_at = NULL, output = NULL, error = NULL,
     wake_at = NULL, wait_topic = NULL, claim_seq = NULL
 FROM place
-WHERE w.id = place.id AND w.status = ANY(%(sources)s::text[])
+WHERE w.id = place.id AND place.status = ANY(%(sources)s::text[])
 RETURNING w.id, place.error

@@ -1,11 +1,12 @@
 -- Wake the runs that wait for others, which were settled in this transaction.
---   rides on   durable_waiters, durable_waiters_for_several, durable_workflow_status_pkey
+--   rides on   durable_waiters, durable_waiters_for_several, durable_workflow_status_pkey; for those looked up by id
+--              status and end are put so that no other index can serve them
 --   locks      FOR NO KEY UPDATE in id order
 --   returns    the ids woken
 WITH settled AS MATERIALIZED (
     SELECT w.id, w.parent_id
     FROM durable_workflow_status AS w
-    WHERE w.id = ANY(%(ids)s::text[]) AND w.awaited AND w.completed_at IS NOT NULL
+    WHERE w.id = ANY(%(ids)s::text[]) AND w.awaited AND num_nonnulls(w.completed_at) = 1
 ), waiters AS MATERIALIZED (
     SELECT p.id
     FROM durable_workflow_status AS p
@@ -19,9 +20,9 @@ WITH settled AS MATERIALIZED (
     SELECT p.id
     FROM durable_workflow_status AS p
     WHERE p.id IN (SELECT settled.parent_id FROM settled)
-        AND p.status = 'WAITING' AND p.wait_topic IN ('children', 'any')
+        AND p.status || '' = 'WAITING' AND p.wait_topic IN ('children', 'any')
 ), held AS MATERIALIZED (
-    SELECT w.id
+    SELECT w.id, w.status
     FROM durable_workflow_status AS w
     WHERE w.id IN (SELECT waiters.id FROM waiters)
     ORDER BY w.id
@@ -30,5 +31,5 @@ WITH settled AS MATERIALIZED (
 UPDATE durable_workflow_status AS w
 SET wake_at = clock_timestamp(), updated_at = clock_timestamp()
 FROM held
-WHERE w.id = held.id AND w.status = 'WAITING'
+WHERE w.id = held.id AND held.status = 'WAITING'
 RETURNING w.id
