@@ -139,8 +139,9 @@ class Engagement:
     """Which queues are worth positions: those that are slow to read from the head, and faster behind them."""
 
     def __init__(self) -> None:
-        self._slow: dict[str, int] = {}
+        self._slow: dict[str, list[float]] = {}  # the costs of slow reads in a row
         self._cold: dict[str, float] = {}
+        self._worse: dict[str, int] = {}
         self._refused_until: dict[str, float] = {}
 
     def includes(self, queue: str) -> bool:
@@ -153,17 +154,23 @@ class Engagement:
         if seconds <= COSTLY or time.monotonic() < self._refused_until.get(queue, 0.0):
             self._slow.pop(queue, None)
             return
-        self._slow[queue] = self._slow.get(queue, 0) + 1
-        if self._slow[queue] >= SLOW_READS:
-            self._cold[queue] = seconds
+        slow = self._slow.setdefault(queue, [])
+        slow.append(seconds)
+        if len(slow) >= SLOW_READS:
+            self._cold[queue] = min(self._slow.pop(queue))
 
     def note_warm(self, queue: str, seconds: float) -> bool:
         """True where positions turned out to cost more than they save."""
-        worse = settings().cursors == "auto" and seconds > self._cold.get(queue, seconds)
-        if worse:
-            self.refuse(queue)
-        return worse
+        if settings().cursors != "auto" or seconds <= self._cold.get(queue, seconds):
+            self._worse.pop(queue, None)
+            return False
+        self._worse[queue] = self._worse.get(queue, 0) + 1
+        if self._worse[queue] < SLOW_READS:
+            return False
+        self.refuse(queue)
+        return True
 
     def refuse(self, queue: str) -> None:
         self._cold.pop(queue, None)
+        self._worse.pop(queue, None)
         self._refused_until[queue] = time.monotonic() + REFUSAL
