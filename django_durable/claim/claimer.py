@@ -129,12 +129,11 @@ class Claimer:
             claims = self._take_all(queue, slots, remembered) if slots > 0 else Claims([])
             for run in claims.runs:
                 transition.send(Run, run=run, verb="claim")
-        seconds = time.monotonic() - started
-        if remembered is None:
-            self.cursors.note_cold(queue, seconds)
-        else:
+        if remembered is not None:
             remembered.rise(run.id for run in claims.runs)
-            self.cursors.note_warm(queue, seconds)
+        if self._patience is None:  # else the time is that of the wait
+            note = self.cursors.note_cold if remembered is None else self.cursors.note_warm
+            note(queue, time.monotonic() - started)
         return claims
 
     def _remembered(self, queue: str) -> PositionedReader | None:

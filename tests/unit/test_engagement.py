@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from django_durable.claim import cursors
 from django_durable.claim.cursors import COSTLY, REFUSAL, SLOW_READS, Engagement
 
 SLOW, QUICK = COSTLY * 2, COSTLY / 2
@@ -13,7 +14,7 @@ SLOW, QUICK = COSTLY * 2, COSTLY / 2
 @pytest.fixture
 def clock(monkeypatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(cursors.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
 
 
