@@ -19,8 +19,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connections, transaction
+from django.db.transaction import TransactionManagementError
 from psycopg.errors import LockNotAvailable
+from psycopg.pq import TransactionStatus
 
 from django_durable.claim.contention import PATIENCE, Contention
 from django_durable.claim.cursors import Cursors
@@ -127,14 +129,25 @@ class Claimer:
         started = time.monotonic()
         with read_committed(self.using), transaction.atomic(using=self.using, durable=True):
             claims = self._take_all(queue, slots, remembered) if slots > 0 else Claims([])
-            for run in claims.runs:
-                transition.send(Run, run=run, verb="claim")
+            self._tell(claims.runs)
         if remembered is not None:
             remembered.rise(run.id for run in claims.runs)
         if self._patience is None:  # else the time is that of the wait
             note = self.cursors.note_cold if remembered is None else self.cursors.note_warm
             note(queue, time.monotonic() - started)
         return claims
+
+    def _tell(self, runs: Sequence[Run]) -> None:
+        """Let others take part in the transaction; who swallows an error of the database undoes all of it."""
+        for run in runs:
+            transition.send(Run, run=run, verb="claim")
+        connection = connections[self.using]
+        is_broken = connection.connection.info.transaction_status == TransactionStatus.INERROR
+        if connection.needs_rollback or is_broken:
+            raise TransactionManagementError(
+                "A receiver of the signal 'transition' swallowed an error of the database, which undoes the "
+                "claim. Let it run its statements in an atomic() of its own, or let the error pass."
+            )
 
     def _remembered(self, queue: str) -> PositionedReader | None:
         if not self.cursors.engages(queue):
@@ -156,6 +169,8 @@ class Claimer:
             self._woken.discard(queue)
         if len(woken) == slots:
             return Claims(woken)
+        if woken:
+            self._patience = None  # who waits for peers holds nothing
         claims = self._take(queue, slots - len(woken), remembered)
         return replace(claims, runs=[*woken, *claims.runs])
 

@@ -10,8 +10,10 @@ from django.db import OperationalError, connection, transaction
 
 from django_durable.claim import claimer as claiming
 from django_durable.claim.claimer import Claimer
+from django_durable.core.states import Status
 from django_durable.models import database
-from tests.factories import LimitFactory, QueueFactory
+from django_durable.models.database import Clock
+from tests.factories import LimitFactory, QueueFactory, WorkflowFactory
 from tests.queue_world import HERE
 from tests.race import Side
 from tests.races.stage import empty_tables, held
@@ -78,6 +80,12 @@ def test_a_peer_that_does_not_end_is_waited_for_once_and_then_passed_by(peer, mo
     assert not claimer.contention.waits(HERE)
     monkeypatch.setattr(claiming, "PATIENCE", 3600.0)
     assert ids(claimer.claim(HERE, 1)) == ["w2"]
+
+
+def test_a_claim_that_holds_woken_runs_does_not_wait(peer):
+    claimer = after_meeting(LOCK_LIMIT, "k")
+    woken = WorkflowFactory.create(queue=HERE, status=Status.WAITING, wake_at=Clock())
+    assert ids(claimer.claim(HERE, 2)) == [woken.id, "w1"]
 
 
 def test_waiting_leaves_the_users_own_lock_timeout_in_force(transactional_db):

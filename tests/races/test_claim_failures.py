@@ -9,7 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.transaction import TransactionManagementError
 
 from django_durable.claim.claimer import Claimer
 from django_durable.core.states import Status
@@ -76,6 +77,50 @@ def test_a_receiver_that_raises_undoes_the_claim(claimer):
     finally:
         transition.disconnect(refuse)
     assert ids(claimer) == ["w1", "w2"]
+
+
+def by_orm() -> None:
+    Limit.objects.create(key="taken", max_running=1)
+
+
+def by_sql() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO durable_limit (key, max_running) VALUES ('taken', 1)")
+
+
+@pytest.mark.parametrize("fail", [by_orm, by_sql])
+def test_a_receiver_that_swallows_an_error_of_the_database_undoes_the_claim_and_is_told_of(claimer, fail):
+    QueueFactory(name=HERE)
+    LimitFactory(key="taken", max_running=1)
+
+    def swallow(**_: Any) -> None:
+        with suppress(IntegrityError):
+            fail()
+
+    transition.connect(swallow)
+    try:
+        with pytest.raises(TransactionManagementError, match="swallowed an error"):
+            claimer.claim(HERE, 1)
+    finally:
+        transition.disconnect(swallow)
+    assert not WorkflowStatus.objects.exclude(status=Status.ENQUEUED).exists()
+    assert ids(claimer) == ["w1", "w2"]
+
+
+def test_a_receiver_may_swallow_what_fails_in_an_atomic_of_its_own(claimer):
+    QueueFactory(name=HERE)
+    LimitFactory(key="taken", max_running=1)
+
+    def swallow(**_: Any) -> None:
+        with suppress(IntegrityError), transaction.atomic():
+            by_orm()
+
+    transition.connect(swallow)
+    try:
+        assert ids(claimer) == ["w1", "w2"]
+    finally:
+        transition.disconnect(swallow)
+    assert WorkflowStatus.objects.filter(status=Status.PENDING).count() == 2
 
 
 CHANGES = {
