@@ -19,7 +19,7 @@ from django_durable.core.states import sources
 from django_durable.core.uuid7 import uuid7
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
-from django_durable.engine.execution.effects import Done, effect
+from django_durable.engine.execution.effects import Done, effect, guarded
 from django_durable.engine.execution.origins import Origin
 from django_durable.engine.launching.notices import give_notice
 from django_durable.engine.retrying import go_on, origin_in
@@ -35,6 +35,7 @@ from django_durable.exceptions import (
 from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus
 
+HEIR = "its parent was cancelled"
 
 def managed(verb: str, act: Callable[[], Any], becomes: Callable[[Any], Any] = lambda value: value) -> Any:
     """What the verb gives; inside a body it is a step, and done once whatever happens to its worker."""
@@ -44,7 +45,7 @@ def managed(verb: str, act: Callable[[], Any], becomes: Callable[[Any], Any] = l
 def _begin(verb: str, act: Callable[[], Any]) -> Operation:
     context = current()
     if context is None:
-        return at_once(act)
+        return at_once(lambda: guarded(act))
     return effect(context, f"durable.{verb}", lambda number: Done(act()), own_row_first=False)
 
 
@@ -53,34 +54,51 @@ def _converted(operation: Operation, becomes: Callable[[Any], Any]) -> Operation
     return value if isinstance(value, Raised) else becomes(value)
 
 
-def refuse_own(ids: Sequence[str], reason: str) -> None:
-    """A body that cancels its own run ends there: raises Cancel."""
+def managed_cancel(ids: Sequence[str], *, reason: str, cascade: bool, using: str) -> Any:
+    """The same for `cancel`. The run whose body asks ends last, by raising Cancel there."""
     context = current()
-    if context is not None and context.run.id in ids:
+    own = None if context is None else context.run.id
+    if not cascade and set(ids) == {own}:
         raise Cancel(reason)
 
+    def ended(changed: list[str]) -> list[str]:
+        if own in changed:
+            raise Cancel(reason or (HEIR if own not in ids else ""))
+        return changed
 
-def cancel(ids: Sequence[str], *, reason: str = "", cascade: bool = False, using: str) -> list[str]:
+    return managed(
+        "cancel", lambda: cancel(ids, reason=reason, cascade=cascade, using=using, own=own), ended
+    )
+
+
+def cancel(
+    ids: Sequence[str], *, reason: str = "", cascade: bool = False, using: str, own: str | None = None
+) -> list[str]:
     """Settle as CANCELLED; a running body stops at its next durable call. Returns the ids changed.
 
     With `cascade` the runs they started go too, generation by generation, each in a transaction of its own.
+    `own` is returned like the others if it is among them, and left to end by itself.
     """
-    changed = _cancel(ids, reason, using)
+    changed = _cancel(ids, reason, using, own)
     generation = list(ids)
     while cascade and generation:
         found = database.fetch("active_children", {"ids": generation}, using)
         generation = [workflow_id for (workflow_id,) in found]
         if generation:
-            changed += _cancel(generation, reason or "its parent was cancelled", using, is_asked=False)
-    return changed
+            changed += _cancel(generation, reason or HEIR, using, own, is_asked=False)
+    return list(dict.fromkeys(changed))
 
 
-def _cancel(ids: Sequence[str], reason: str, using: str, *, is_asked: bool = True) -> list[str]:
+def _cancel(
+    ids: Sequence[str], reason: str, using: str, own: str | None, *, is_asked: bool = True
+) -> list[str]:
     error = failures.describe(WorkflowCancelled(ids[0] if len(ids) == 1 else "", reason))
+    others = [each for each in ids if each != own]
+    is_asked = is_asked and len(others) == len(ids)
     with read_committed(using), transaction.atomic(using=using):
-        changed = _apply("cancel", ids, {"error": error}, using=using, is_asked=is_asked)
+        changed = _apply("cancel", others, {"error": error}, using=using, is_asked=is_asked)
         wake_waiters(changed, using)
-    return changed
+    return changed if own is None or own not in ids else [*changed, own]
 
 
 def resume(ids: Sequence[str], *, queue: str | None = None, using: str) -> list[str]:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from django.db import transaction
+from django.db import Error, connections, transaction
 
 from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.engine import payloads
 from django_durable.engine.execution.conflicts import Conflicts
-from django_durable.engine.execution.context import Recorded, WorkflowContext, step_number, surrounding
+from django_durable.engine.execution.context import (
+    Recorded,
+    WorkflowContext,
+    current,
+    step_number,
+    surrounding,
+)
 from django_durable.engine.execution.drive import Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
 from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
@@ -34,6 +40,7 @@ class Done(NamedTuple):
 
 
 Effect = Callable[[int], Done]
+R = TypeVar("R")
 
 
 def effect(context: WorkflowContext, name: str, do: Effect, *, own_row_first: bool = True) -> Operation:
@@ -84,9 +91,37 @@ def fenced(do: Callable[[int], Any]) -> Any:
     """Do it from inside a step of the surrounding run, in one transaction: guarded, not recorded."""
     context = surrounding()
     assert context is not None
+    number = step_number() or context.last_step
+    return guarded(lambda: do(number))
+
+
+def guarded(act: Callable[[], R], *, own_row_first: bool = True) -> R:
+    """What `act` gives; in a step, only while the run is this execution's, up to the commit.
+
+    Raises Superseded, from inside a step alone: what a body does is guarded by the record of it.
+    """
+    context = surrounding()
+    if context is None or current() is not None:
+        return act()
+    conflicts = Conflicts()
+    while True:
+        try:
+            return _while_owned(context, act, own_row_first=own_row_first)
+        except Error as error:
+            pause = conflicts.pause() if is_conflict(error) else None
+            if pause is None or connections[context.using].in_atomic_block:
+                raise
+        time.sleep(pause)
+
+
+def _while_owned(context: WorkflowContext, act: Callable[[], R], *, own_row_first: bool) -> R:
     with read_committed(context.using), transaction.atomic(using=context.using):
-        own(context.fence, context.using)
-        return do(step_number() or context.last_step)
+        if own_row_first:
+            own(context.fence, context.using)
+        value = act()
+        if not own_row_first:
+            own(context.fence, context.using)
+        return value
 
 
 def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:

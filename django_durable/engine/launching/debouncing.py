@@ -10,7 +10,7 @@ from django_durable.core.options import Options, duration
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, Raised, at_once
-from django_durable.engine.execution.effects import Done, effect
+from django_durable.engine.execution.effects import Done, effect, guarded
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call
@@ -38,7 +38,7 @@ def enqueue(debounce: Debounce, name: str, options: Options, call: Call) -> Oper
         raise InvalidOption("a debounced run has its own delay and deduplication_id; leave them out")
     context = current()
     if context is None:
-        return at_once(lambda: _bounce(debounce, name, options, call))
+        return at_once(lambda: guarded(lambda: _bounce(debounce, name, options, call), own_row_first=False))
 
     def do(number: int) -> Done:
         run = _bounce(debounce, name, options, call)

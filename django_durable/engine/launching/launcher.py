@@ -15,6 +15,7 @@ from django_durable.core.states import ACTIVE
 from django_durable.core.uuid7 import uuid7
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
+from django_durable.engine.execution.effects import guarded
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import surroundings
 from django_durable.engine.launching.notices import give_notice
@@ -44,7 +45,7 @@ def enqueue(name: str, options: Options, call: Call) -> Handle:
 
 def enqueue_encoded(name: str, options: Options, given: str) -> Handle:
     """The same for arguments that are text already."""
-    return _put(name, options, given, NO_PARENT)[0]
+    return guarded(lambda: _put(name, options, given, NO_PARENT)[0])
 
 
 def enqueue_child(name: str, options: Options, call: Call, parent: tuple[str, int]) -> Handle:
@@ -84,7 +85,7 @@ def enqueue_many(name: str, options: Options, calls: Iterable[Call]) -> list[Han
     """Put many runs in line, a thousand rows a statement; they share all options, so none that is unique."""
     if options.id is not None or options.deduplication_id is not None:
         refuse_shared_identity()
-    return insert_many(name, options, [(uuid7(), call) for call in calls], NO_PARENT)
+    return guarded(lambda: insert_many(name, options, [(uuid7(), call) for call in calls], NO_PARENT))
 
 
 def insert_many(

@@ -14,7 +14,7 @@ from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required
 from django_durable.engine.execution.drive import Operation, at_once
-from django_durable.engine.execution.effects import Done, effect, keep
+from django_durable.engine.execution.effects import Done, effect, guarded, keep
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.waits.timers import seconds_of, timer
@@ -44,7 +44,7 @@ def send(
     }
     context = current()
     if context is None:
-        return at_once(lambda: _deliver_alone(ids, row))
+        return at_once(lambda: guarded(lambda: _deliver_alone(ids, row), own_row_first=False))
     using = context.using
 
     def do(number: int) -> Done:
