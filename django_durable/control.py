@@ -30,13 +30,14 @@ __all__ = ["Counts", "Filters"]
 
 
 def cancel(ids: Iterable[str], *, reason: str = "", cascade: bool = False) -> list[str]:
-    """Cancel runs that have not ended, and with `cascade` those they started."""
-    given = list(ids)
-    transitions.refuse_own(given, reason)
-    return _do(
-        "cancel",
-        lambda using: transitions.cancel(given, reason=reason, cascade=cascade, using=using),
+    """Cancel runs that have not ended, and with `cascade` those they started.
+
+    A body whose own run is among them ends there, once the others are cancelled.
+    """
+    changed: list[str] = transitions.managed_cancel(
+        list(ids), reason=reason, cascade=cascade, using=database.alias()
     )
+    return changed
 
 
 def resume(ids: Iterable[str], *, queue: str | None = None) -> list[str]:

@@ -93,11 +93,12 @@ class Handle:
         return sync_to_async(self._result_in_a_thread, thread_sensitive=False)(timeout)
 
     def cancel(self, reason: str = "", *, cascade: bool = False) -> None:
-        """Stop the run at its next durable call; raises TransitionRefused if it has ended."""
-        transitions.refuse_own([self.id], reason)
-        return self._do(
-            "cancel", lambda ids: transitions.cancel(ids, reason=reason, cascade=cascade, using=self.using)
-        )
+        """Stop the run at its next durable call; raises TransitionRefused if it has ended.
+
+        With `cascade` the runs it started go too. A body that cancels its own run ends there.
+        """
+        answer: Any = transitions.managed_cancel([self.id], reason=reason, cascade=cascade, using=self.using)
+        return answer
 
     def resume(self, *, queue: str | None = None) -> None:
         """Put a cancelled or parked run back in line; its recorded steps stay recorded."""

@@ -37,6 +37,7 @@ from django_durable.models.workflow import WorkflowStatus
 
 HEIR = "its parent was cancelled"
 
+
 def managed(verb: str, act: Callable[[], Any], becomes: Callable[[Any], Any] = lambda value: value) -> Any:
     """What the verb gives; inside a body it is a step, and done once whatever happens to its worker."""
     return perform(f"{verb}()", lambda: _converted(_begin(verb, act), becomes))
