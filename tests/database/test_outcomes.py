@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import sys
 from datetime import timedelta
 
 import pytest
 from django.db import InterfaceError, OperationalError
 
-from django_durable import Cancel, Fail, Snooze, step, workflow
+from django_durable import Cancel, Fail, Snooze, recv, send, step, workflow, workflow_id
 from django_durable.core.states import PARKED, Status
 from django_durable.exceptions import (
     NotSerializable,
@@ -152,6 +153,23 @@ def test_any_text_of_an_error_can_be_recorded(drain, text):
     assert len(row(run).error) < 10**6
     with pytest.raises((ValueError, WorkflowFailed)):
         run.result()
+
+
+def test_a_body_that_runs_again_at_once_gets_its_arguments_as_they_were_given(drain):
+    @workflow
+    def body(items, *, more):
+        items.append("mine")
+        more["mine"] = True
+        try:
+            return items, more, recv("go")
+        except BaseException:  # somebody sends it while the body leaves
+            contextvars.Context().run(send, workflow_id(), "came", "go")
+            raise
+
+    run = body.enqueue(["given"], more={})
+    drain()
+    assert row(run).claims == 1
+    assert run.result() == (["given", "mine"], {"mine": True}, "came")
 
 
 class TestRetryingTheWhole:

@@ -6,7 +6,7 @@ import os
 import threading
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from django_durable import sleep, step, workflow
 from django_durable.core.states import Status
@@ -98,6 +98,22 @@ def test_a_started_run_that_waits_long_leaves_the_process(declare):
     for process in local._processes:
         process._threads.shutdown()
     assert (run.status, run.record.executor_id) == (Status.WAITING, None)
+
+
+def test_a_body_gets_its_arguments_as_they_were_given_once_the_database_is_back(declare):
+    cuts = []
+
+    @declare
+    def appends(items):
+        items.append("mine")
+        if not cuts:
+            cuts.append(1)
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return items
+
+    assert appends.start(["given"]).result(timeout=10) == ["given", "mine"]
+    assert cuts == [1]
 
 
 @pytest.mark.parametrize("limits", [{"concurrency": 1}, {"worker_concurrency": 2}])

@@ -81,13 +81,9 @@ class Runner:
             return Parked(payloads.encode_error(WorkflowParked(run.id)))
         try:
             declaration = workflows.get(run.name)
-            args, kwargs = payloads.decode_call(run.input, run.serialization)
-            declaration.check_call(args, kwargs)
-        except (UnknownWorkflow, UnknownSerialization) as not_here:
+        except UnknownWorkflow as not_here:
             return self._leave_to_others(run, not_here)
-        except Exception as unreadable:
-            return Failed(payloads.encode_error(unreadable))
-        return self._execute(run, declaration, args, kwargs)
+        return self._execute(run, declaration)
 
     def _leave_to_others(self, run: Run, not_here: Exception) -> Outcome:
         """Another worker may have the code; each deferral is a tenth of the run's age, so it is never hot."""
@@ -96,9 +92,7 @@ class Runner:
         seconds = min(max(age / 10, SHORTEST_DEFERRAL), LONGEST_DEFERRAL)
         return Deferred(seconds, forgiven=1, keeps_place=True, error=payloads.encode_error(not_here))
 
-    def _execute(
-        self, run: Run, declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Outcome:
+    def _execute(self, run: Run, declaration: WorkflowDeclaration) -> Outcome:
         due = due_of(run)
         history = self._history(run)
         while True:
@@ -112,19 +106,30 @@ class Runner:
                 is_async=declaration.is_async,
                 due=due,
             )
-            ended = self._execute_once(context, declaration, args, kwargs)
+            ended = self._execute_once(context, declaration)
             if ended is not None:
                 return ended
             history = self._history(run, read=True)
 
-    def _execute_once(
+    def _execute_once(self, context: WorkflowContext, declaration: WorkflowDeclaration) -> Outcome | None:
+        """None: the body runs again at once, since the database was away or what it waits for is there."""
+        run = context.run
+        try:  # anew each time, as a body may change what it is given
+            args, kwargs = payloads.decode_call(run.input, run.serialization)
+            declaration.check_call(args, kwargs)
+        except UnknownSerialization as not_here:
+            return self._leave_to_others(run, not_here)
+        except Exception as unreadable:
+            return Failed(payloads.encode_error(unreadable))
+        return self._call(context, declaration, args, kwargs)
+
+    def _call(
         self,
         context: WorkflowContext,
         declaration: WorkflowDeclaration,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Outcome | None:
-        """None: the body runs again at once, since the database was away or what it waits for is there."""
         try:
             value = call_body(context, declaration, args, kwargs)
             what = f"the result of workflow {context.run.name!r}"
