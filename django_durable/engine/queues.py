@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from datetime import timedelta
-from math import isfinite
 from typing import Any
 
 from django.apps import apps as installed
@@ -18,22 +16,25 @@ from django.db import connections, models, router, transaction
 
 from django_durable.conf import settings
 from django_durable.core.identifiers import check_identifier
-from django_durable.exceptions import InvalidIdentifier
+from django_durable.core.payloads.excerpt import quoted
+from django_durable.exceptions import InvalidIdentifier, InvalidOption
 from django_durable.models import DEFAULT_QUEUE, Queue
+from django_durable.models.settable import of_its_kind
 
-LIMITS: dict[str, tuple[type, ...]] = {
-    "concurrency": (int,),
-    "worker_concurrency": (int,),
-    "rate_limit": (int,),
-    "rate_period": (timedelta, int, float),
-    "partition_concurrency": (int,),
-    "partition_worker_concurrency": (int,),
-    "partition_rate_limit": (int,),
-    "partition_rate_period": (timedelta, int, float),
-    "fair": (bool,),
-    "polling_interval": (int, float),
-    "waiting_holds_slot": (bool,),
-}
+LIMITS = (
+    "concurrency",
+    "worker_concurrency",
+    "rate_limit",
+    "rate_period",
+    "partition_concurrency",
+    "partition_worker_concurrency",
+    "partition_rate_limit",
+    "partition_rate_period",
+    "fair",
+    "polling_interval",
+    "waiting_holds_slot",
+)
+COLUMNS = {field.name: field for field in Queue._meta.concrete_fields if field.name in LIMITS}
 
 
 def declared_queues() -> list[Queue]:
@@ -62,12 +63,10 @@ def _write(rows: models.QuerySet[Any], declared: list[Queue]) -> None:
 
 
 def _declared(name: str, limits: Mapping[str, Any]) -> Queue:
-    place = f"DURABLE['QUEUES'][{name!r}]"
+    place = f"DURABLE['QUEUES'][{quoted(name)}]"
     if not isinstance(limits, Mapping):
-        raise ImproperlyConfigured(f"{place} must be a dict of limits; it is {limits!r}")
-    for limit, value in limits.items():
-        _check_limit(place, limit, value)
-    queue = Queue(name=name, **{limit: _as_stored(limit, value) for limit, value in limits.items()})
+        raise ImproperlyConfigured(f"{place} must be a dict of limits; it is {quoted(limits)}")
+    queue = Queue(name=name, **{limit: _value(place, limit, value) for limit, value in limits.items()})
     try:
         check_identifier("queue name", name)
         queue.full_clean(validate_unique=False, validate_constraints=False)
@@ -78,22 +77,15 @@ def _declared(name: str, limits: Mapping[str, Any]) -> Queue:
     return queue
 
 
-def _check_limit(place: str, limit: str, value: object) -> None:
+def _value(place: str, limit: str, value: object) -> Any:
     if limit not in LIMITS:
-        close = difflib.get_close_matches(str(limit), LIMITS, n=1)
+        close = difflib.get_close_matches(quoted(limit), LIMITS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known limits: {', '.join(LIMITS)}"
-        raise ImproperlyConfigured(f"{place} has no limit {limit!r}; {hint}")
-    kinds = LIMITS[limit]
-    wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
-    if value is not None and (wrong or (isinstance(value, float) and not isfinite(value))):
-        names = " or ".join(kind.__name__ for kind in kinds)
-        raise ImproperlyConfigured(f"{place}[{limit!r}] must be {names}; it is {value!r}")
-
-
-def _as_stored(limit: str, value: Any) -> Any:
-    if timedelta in LIMITS[limit] and isinstance(value, int | float):
-        return timedelta(seconds=value)
-    return value
+        raise ImproperlyConfigured(f"{place} has no limit {quoted(limit)}; {hint}")
+    try:
+        return of_its_kind(f"{place}[{limit!r}]", COLUMNS[limit], value)
+    except InvalidOption as fault:
+        raise ImproperlyConfigured(str(fault)) from None
 
 
 def _in_one_line(error: ValidationError) -> str:

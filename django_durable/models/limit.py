@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from django_durable.core.identifiers import check_identifier
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.planning.coherence import faults_of_limit
-from django_durable.exceptions import InvalidIdentifier
+from django_durable.exceptions import InvalidIdentifier, InvalidLimit
 from django_durable.models import database
 from django_durable.models.fields import KeyField
 from django_durable.models.settable import SettableQuerySet, at_least_one, countable
@@ -45,18 +47,42 @@ class LimitQuerySet(SettableQuerySet["Limit"]):
         What is not named stays as it is, None takes it away. Lengths are timedeltas or seconds. It holds from
         the next claim, or if called within a transaction from its commit. Raises InvalidLimit.
         """
+        check_identifier("limit key", key)
+        if "per" in limits and "window" in limits:
+            raise InvalidLimit(f"limit {key!r}", "per and window say the same thing twice; give one of them")
         if "per" in limits:
             limits["window"] = limits.pop("per")
-        return self.keep(check_identifier("limit key", key), limits)
+        return self.keep(key, limits)
+
+    async def aset(self, key: str, /, **limits: Any) -> Limit:
+        """set(), awaited."""
+        return await sync_to_async(self.set)(key, **limits)
 
     def clear(self, key: str) -> bool:
         """Let a key be unlimited; whether it had a limit."""
         return bool(self.here.filter(pk=check_identifier("limit key", key)).delete()[0])
 
+    async def aclear(self, key: str) -> bool:
+        """clear(), awaited."""
+        return await sync_to_async(self.clear)(key)
+
     def in_use(self, keys: Iterable[str] | None = None) -> list[LimitInUse]:
-        """The limits of these keys, or all, by key; counting what waits reads the whole line."""
-        asked = None if keys is None else list(keys)
+        """The limits of these keys, or all, by key; counting what waits reads the whole line.
+
+        Raises InvalidIdentifier for what no limit can have as its key.
+        """
+        asked = None if keys is None else _several(keys)
         return [LimitInUse(*row) for row in database.fetch("limits_in_use", {"keys": asked}, self.here.db)]
+
+    async def ain_use(self, keys: Iterable[str] | None = None) -> list[LimitInUse]:
+        """in_use(), awaited."""
+        return await sync_to_async(self.in_use)(keys)
+
+
+def _several(keys: Iterable[str]) -> list[str]:
+    if isinstance(keys, str):
+        raise InvalidIdentifier("limit keys", f"must be several texts; for the one key pass [{quoted(keys)}]")
+    return [check_identifier("limit key", key) for key in keys]
 
 
 class Limit(models.Model):

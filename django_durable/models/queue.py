@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -56,6 +57,10 @@ class QueueQuerySet(SettableQuerySet["Queue"]):
         """
         return self.keep(check_identifier("queue name", name), limits)
 
+    async def aset(self, name: str, /, **limits: Any) -> Queue:
+        """set(), awaited."""
+        return await sync_to_async(self.set)(name, **limits)
+
     def clear(self, name: str) -> bool:
         """Take all limits of a queue away, and leave its habits; whether it had any."""
         row = self.here.filter(pk=check_identifier("queue name", name)).first()
@@ -63,6 +68,10 @@ class QueueQuerySet(SettableQuerySet["Queue"]):
         if had_limits:
             self.keep(name, dict.fromkeys(LIMITS))
         return had_limits
+
+    async def aclear(self, name: str) -> bool:
+        """clear(), awaited."""
+        return await sync_to_async(self.clear)(name)
 
     def running(self) -> Self:
         return self.filter(paused_at__isnull=True)

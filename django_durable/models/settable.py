@@ -4,12 +4,13 @@ are passed by."""
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
-from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 
@@ -53,10 +54,7 @@ class SettableQuerySet(models.QuerySet[M]):
             if row._state.adding:
                 row.save(using=self.db, force_insert=True)
             else:
-                touched = [
-                    field.name for field in row._meta.concrete_fields if getattr(field, "auto_now", False)
-                ]
-                row.save(using=self.db, update_fields=[*values, *touched])
+                row.save(using=self.db, update_fields=[*values, *_stamps(self.model)])
         return row
 
     def _value(self, what: str, name: str, value: Any) -> Any:
@@ -66,7 +64,7 @@ class SettableQuerySet(models.QuerySet[M]):
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(fields)}"
             raise InvalidLimit(what, f"nothing is called {name!r} here; {hint}")
         try:
-            return _of_its_kind(fields[name], value)
+            return of_its_kind(name, fields[name], value)
         except InvalidOption as fault:
             raise InvalidLimit(what, str(fault)) from None
 
@@ -103,24 +101,34 @@ def _stamps(model: type[models.Model]) -> list[str]:
     return [field.name for field in model._meta.concrete_fields if getattr(field, "auto_now", False)]
 
 
-def _of_its_kind(field: models.Field[Any, Any], value: Any) -> Any:
-    """The value, as its column holds it; raises InvalidOption."""
+def of_its_kind(name: str, field: models.Field[Any, Any], value: Any) -> Any:
+    """The value, as its column holds it; raises InvalidOption, which calls it `name`."""
     if value is None and field.null:
         return None
-    if isinstance(field, models.BooleanField):
-        return _of_type(field.name, value, bool, "True or False")
     if isinstance(field, models.DurationField):
-        return duration(field.name, value)
-    if isinstance(field, models.FloatField):
-        return _of_type(field.name, value, float, "a number of seconds")
-    return _of_type(field.name, value, int, f"a whole number from 1 to {MOST}")
-
-
-def _of_type(name: str, value: Any, kind: type, words: str) -> Any:
-    fits = type(value) is kind or (kind is float and type(value) is int)
-    if not fits or (kind is int and not 1 <= value <= MOST) or (kind is float and not isfinite(value)):
+        return duration(name, value)
+    if isinstance(field, models.BooleanField):
+        fits, words = type(value) is bool, "True or False"
+    elif isinstance(field, models.FloatField):
+        least, most = _bounds(field)
+        fits = type(value) in (int, float) and least <= value <= most
+        words = f"a number of seconds from {least:g} to {most:g}"
+    else:
+        fits, words = type(value) is int and 1 <= value <= MOST, f"a whole number from 1 to {MOST}"
+    if not fits:
         raise InvalidOption(f"{name} must be {words}; it is {quoted(value)}")
     return value
+
+
+def _bounds(field: models.Field[Any, Any]) -> tuple[float, float]:
+    """Those that its validators keep."""
+    least, most = -sys.float_info.max, sys.float_info.max
+    for validator in field.validators:
+        if isinstance(validator, MinValueValidator):
+            least = validator.limit_value
+        elif isinstance(validator, MaxValueValidator):
+            most = validator.limit_value
+    return least, most
 
 
 def _check(what: str, row: models.Model) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from django_durable.checks import check_settings
 from django_durable.engine.queues import keep_queues
 from django_durable.models import Queue
 
@@ -67,12 +68,46 @@ def test_what_was_edited_in_the_default_queue_stays(declare):
     [
         ({"mail": {"concurency": 5}}, "did you mean 'concurrency'?"),
         ({"mail": {"limit_of_everything": 5}}, "known limits: concurrency"),
-        ({"mail": {"concurrency": True}}, "must be int; it is True"),
-        ({"mail": {"concurrency": 2.5}}, "must be int; it is 2.5"),
-        ({"mail": {"concurrency": 0}}, "concurrency: Ensure this value is greater than or equal to 1"),
+        (
+            {"mail": {"concurrency": True}},
+            "['concurrency'] must be a whole number from 1 to 2147483647; it is True",
+        ),
+        (
+            {"mail": {"concurrency": 2.5}},
+            "['concurrency'] must be a whole number from 1 to 2147483647; it is 2.5",
+        ),
+        (
+            {"mail": {"concurrency": 0}},
+            "['concurrency'] must be a whole number from 1 to 2147483647; it is 0",
+        ),
         ({"mail": {"rate_limit": 5}}, "A rate needs both a limit and a period"),
         ({"mail": {"concurrency": 2, "worker_concurrency": 3}}, "cannot be above the concurrency (2)"),
-        ({"mail": {"fair": 1}}, "must be bool; it is 1"),
+        ({"mail": {"fair": 1}}, "['fair'] must be True or False; it is 1"),
+        ({"mail": {"fair": None}}, "['fair'] must be True or False; it is None"),
+        ({"mail": {"rate_limit": 5, "rate_period": 1e20}}, "['rate_period'] must be a finite length of time"),
+        (
+            {"mail": {"rate_limit": 5, "rate_period": 10**20}},
+            "['rate_period'] must be a finite length of time",
+        ),
+        ({"mail": {"rate_limit": 5, "rate_period": -1}}, "['rate_period'] must lie between 0 and 36525 days"),
+        (
+            {"mail": {"partition_rate_limit": 5, "partition_rate_period": 10**400}},
+            "['partition_rate_period'] must",
+        ),
+        (
+            {"mail": {"polling_interval": 10**400}},
+            "['polling_interval'] must be a number of seconds from 0.01",
+        ),
+        (
+            {"mail": {"polling_interval": 10**5000}},
+            "['polling_interval'] must be a number of seconds from 0.01",
+        ),
+        (
+            {"mail": {"concurrency": 1, "worker_concurrency": 10**5000}},
+            "['worker_concurrency'] must be a whole",
+        ),
+        ({"mail": 10**5000}, "must be a dict of limits; it is of type int"),
+        ({"mail": {10**5000: 1}}, "has no limit of type int"),
         ({"mail": 5}, "must be a dict of limits; it is 5"),
         ({" ": {}}, "queue name"),
         ({7: {}}, "queue name"),
@@ -84,4 +119,5 @@ def test_a_wrong_declaration_is_refused_with_its_place_and_leaves_the_table_alon
         keep_queues(using="default")
     assert told in str(refused.value)
     assert f"DURABLE['QUEUES'][{next(iter(queues))!r}]" in str(refused.value)
+    assert [(fault.id, fault.msg) for fault in check_settings()] == [("durable.E003", str(refused.value))]
     assert Queue.objects.count() == 1

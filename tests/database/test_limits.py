@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 
 from django_durable.engine.queues import keep_queues
@@ -52,6 +53,8 @@ class TestTheLimitOfAKey:
             ({"max_starts": 5, "per": -1}, "window must lie between 0 and 36525 days"),
             ({"max_starts": 5, "per": float("nan")}, "window must be a finite length of time"),
             ({"max_starts": 5, "per": "1m"}, "window must be a timedelta or a number of seconds"),
+            ({"max_starts": 5, "window": 5, "per": 60}, "per and window say the same thing twice"),
+            ({"max_starts": 5, "per": 10**400}, "window must be a finite length of time"),
             ({"max_runing": 5}, "nothing is called 'max_runing' here; did you mean 'max_running'?"),
             ({"key": "other"}, "there are max_running, max_starts, window"),
         ],
@@ -78,6 +81,30 @@ class TestTheLimitOfAKey:
         Limit.objects.set(key, max_running=1)
         assert Limit.objects.clear(key + "x") is False
         assert Limit.objects.clear(key) is True
+
+    @pytest.mark.parametrize(
+        ("keys", "words"),
+        [
+            ("abc", "limit keys must be several texts; for the one key pass ['abc']"),
+            (["a\x00"], "limit key holds a control character"),
+            (["a", 5], "limit key must be a text"),
+            (b"abc", "limit key must be a text"),
+        ],
+        ids=str,
+    )
+    def test_what_is_in_use_is_told_of_keys_that_there_can_be(self, keys, words):
+        with pytest.raises(InvalidIdentifier) as refused:
+            Limit.objects.in_use(keys)
+        assert words in str(refused.value)
+
+    def test_async_code_sets_reads_and_clears_one(self):
+        async def edit():
+            limit = await Limit.objects.aset("stripe", max_running=2)
+            (in_use,) = await Limit.objects.ain_use(["stripe", "nothing"])
+            return limit.max_running, in_use.max_running, await Limit.objects.aclear("stripe")
+
+        assert async_to_sync(edit)() == (2, 2, True)
+        assert not Limit.objects.exists()
 
     def test_an_edit_holds_from_the_next_claim_while_others_run(self, drain):
         Limit.objects.set("stripe", max_running=2)
@@ -137,13 +164,17 @@ class TestTheLimitsOfAQueue:
                 {"partition_concurrency": 6},
                 "The partition concurrency (6) cannot be above the concurrency (5).",
             ),
-            ({"rate_limit": 5}, "A rate needs both a limit and a period."),
-            ({"rate_limit": 5, "rate_period": 0}, "The period must be longer than nothing."),
+            ({"rate_limit": 5}, "A rate needs both a limit and a period; give the rate period too."),
+            ({"rate_limit": 5, "rate_period": 0}, "The rate period must be longer than nothing."),
+            ({"rate_limit": 5, "rate_period": 10**400}, "rate_period must be a finite length of time"),
+            ({"concurrency": 10**400}, "concurrency must be a whole number from 1"),
             ({"fair": 1}, "fair must be True or False; it is 1"),
             ({"fair": None}, "fair must be True or False; it is None"),
             ({"polling_interval": float("inf")}, "polling_interval must be a number of seconds"),
-            ({"polling_interval": 0}, "greater than or equal to 0.01"),
-            ({"polling_interval": 1e9}, "less than or equal to 86400"),
+            ({"polling_interval": 0.001}, "polling_interval must be a number of seconds from 0.01 to 86400"),
+            ({"polling_interval": 1e9}, "polling_interval must be a number of seconds from 0.01 to 86400"),
+            ({"polling_interval": 10**400}, "polling_interval must be a number of seconds"),
+            ({"polling_interval": float("nan")}, "polling_interval must be a number of seconds"),
             ({"paused_at": None}, "nothing is called 'paused_at' here"),
         ],
         ids=str,
@@ -156,6 +187,20 @@ class TestTheLimitsOfAQueue:
         assert str(refused.value).startswith("queue 'mail': ")
         assert words in str(refused.value)
         assert Queue.objects.filter(name="mail").values().get() == before
+
+    def test_async_code_sets_and_clears_them(self):
+        async def edit():
+            queue = await Queue.objects.aset("mail", concurrency=5)
+            return queue.concurrency, await Queue.objects.aclear("mail"), await Queue.objects.aclear("mail")
+
+        assert async_to_sync(edit)() == (5, True, False)
+
+    def test_async_code_is_refused_in_the_same_words(self):
+        async def edit():
+            await Queue.objects.aset("mail", concurency=5)
+
+        with pytest.raises(InvalidLimit, match="did you mean 'concurrency'"):
+            async_to_sync(edit)()
 
     def test_a_rate_of_its_partitions_is_compared_as_a_rate(self):
         Queue.objects.set("mail", rate_limit=1, rate_period=1)

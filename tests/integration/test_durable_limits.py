@@ -109,7 +109,11 @@ def test_a_limit_is_set_edited_and_cleared():
         (["stripe", "--starts=5"], "A rate needs both"),
         (["stripe", "--starts=5", "--per=soon"], "'soon' is no length of time; write 30s, 1m"),
         (["stripe", "--starts=5", "--per=0"], "must be longer than nothing"),
-        (["stripe", "--starts=5", "--per=99999999d"], "must lie between 0 and 36525 days"),
+        (
+            ["stripe", "--starts=5", "--per=99999999d"],
+            "'99999999d' is too long; a length of time is 36525 days",
+        ),
+        (["stripe", "--starts=5", "--per=0.0000001s"], "'0.0000001s' is no whole number of microseconds"),
         (["stripe", "--running=none"], "Give max running, or max starts with a window"),
         ([" ", "--running=1"], "limit key"),
         (["stripe", "--running=1", "--database=nowhere"], "DATABASES has no 'nowhere'; it has default"),

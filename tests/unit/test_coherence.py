@@ -56,22 +56,26 @@ def test_limits_that_can_be_met_together_are_left_alone(limits):
             "partition_worker_concurrency",
             "The partition worker concurrency (3) cannot be above the concurrency (2).",
         ),
-        ({"rate_limit": 5}, "rate_period", "A rate needs both a limit and a period."),
+        (
+            {"rate_limit": 5},
+            "rate_period",
+            "A rate needs both a limit and a period; give the rate period too.",
+        ),
         (
             {"partition_rate_period": MINUTE},
             "partition_rate_limit",
-            "A rate needs both a limit and a period.",
+            "A rate needs both a limit and a period; give the partition rate limit too.",
         ),
         (
             {"rate_limit": 5, "rate_period": timedelta(0)},
             "rate_period",
-            "The period must be longer than nothing.",
+            "The rate period must be longer than nothing.",
         ),
         (
             {"rate_limit": 2**31 - 1, "rate_period": timedelta.max, "partition_rate_limit": 1}
             | {"partition_rate_period": timedelta.max},
             "partition_rate_period",
-            "The period must be at most 36525 days long.",
+            "The partition rate period must be at most 36525 days long.",
         ),
         (
             {"rate_limit": 1, "rate_period": SECOND}

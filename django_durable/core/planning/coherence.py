@@ -81,9 +81,9 @@ def _exceeds(name: str, value: int | None, bound_name: str, bound: int | None) -
 def _faults_of_rate(name: str, limit: int | None, period_name: str, period: timedelta | None) -> Faults:
     if (limit is None) != (period is None):
         missing = period_name if period is None else name
-        return {missing: "A rate needs both a limit and a period."}
+        return {missing: f"A rate needs both a limit and a period; give the {missing.replace('_', ' ')} too."}
     fault = None if period is None else fault_of_period(period)
-    return {} if fault is None else {period_name: f"The period {fault}."}
+    return {} if fault is None else {period_name: f"The {period_name.replace('_', ' ')} {fault}."}
 
 
 def _partition_rate_above_queue_rate(limits: QueueLimits) -> Faults:

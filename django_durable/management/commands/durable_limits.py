@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from django_durable.core.durations import in_words, read
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.exceptions import InvalidIdentifier, InvalidLimit, InvalidOption
 from django_durable.management.databases import chosen
 from django_durable.management.reader import reader_may_leave
@@ -94,7 +95,9 @@ def _value(option: str, text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        raise CommandError(f"--{option} takes a whole number from 1, or {NONE}; it is {text!r}") from None
+        raise CommandError(
+            f"--{option} takes a whole number from 1, or {NONE}; it is {quoted(text)}"
+        ) from None
 
 
 def _cells(limit: LimitInUse) -> tuple[object, ...]:
