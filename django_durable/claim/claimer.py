@@ -60,7 +60,7 @@ class Claimer:
         self._yielded: set[str] = set()  # queues left to peers by the last claim
         self._keyed: set[str] = set()  # queues whose last claim met limited keys
         self._woken: set[str] | None = None  # None: nobody looked for woken runs, so each claim tries
-        self.next_wake: float | None = None  # seconds, from the last look
+        self.wakes: dict[str, float] = {}  # seconds until the first run of a queue wakes, from the last look
 
     @property
     def identity(self) -> Identity:
@@ -82,16 +82,16 @@ class Claimer:
         return claims
 
     def queues_with_work(self, queues: Sequence[str]) -> list[str]:
-        """Those of the queues that have a row this process may start; notes when the next one wakes."""
+        """Those of the queues that have a row this process may start; `wakes` says when the next ones wake."""
         woken = self._look_for_woken(queues)
         in_line = self._queues_with_a_line(queues)
         return [queue for queue in queues if queue in woken or queue in in_line]
 
     def _look_for_woken(self, queues: Sequence[str]) -> set[str]:
-        wakes = self.runs.next_wakes(queues, self.identity.ready)
-        self.next_wake = min(wakes.values(), default=None)
-        self._woken = {queue for queue, seconds in wakes.items() if seconds <= 0}
-        return self._woken
+        self.wakes = self.runs.next_wakes(queues, self.identity.ready)
+        due = {queue for queue, seconds in self.wakes.items() if seconds <= 0}
+        self._woken = (self._woken or set()).difference(queues) | due
+        return due
 
     def _queues_with_a_line(self, queues: Sequence[str]) -> list[str]:
         warm = [queue for queue in queues if self.cursors.engages(queue)]
@@ -165,14 +165,18 @@ class Claimer:
         if self._woken is not None and queue not in self._woken:
             return self._take(queue, slots, remembered)
         woken = self.runs.claim_woken(queue, slots, self.identity.new_claim())
-        if self._woken is not None and len(woken) < slots:
-            self._woken.discard(queue)
         if len(woken) == slots:
             return Claims(woken)
         if woken:
             self._patience = None  # who waits for peers holds nothing
+            self._forget_woken(queue)
         claims = self._take(queue, slots - len(woken), remembered)
-        return replace(claims, runs=[*woken, *claims.runs])
+        leaves_woken = self._woken is not None and not woken
+        return replace(claims, runs=[*woken, *claims.runs], leaves_woken=leaves_woken)
+
+    def _forget_woken(self, queue: str) -> None:
+        if self._woken is not None:
+            self._woken.discard(queue)
 
     def _take(self, queue: str, slots: int, remembered: PositionedReader | None) -> Claims:
         known = self._limits.get(queue) or self._read(queue)

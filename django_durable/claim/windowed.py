@@ -22,12 +22,14 @@ class Claims:
     """What one claim took, in rank order.
 
     `peer_at_work`: others hold limits that it needed; `met_peers`: or rows that it wanted.
+    `leaves_woken`: a run that woke is due, and this worker may not take it now, or a peer just did.
     """
 
     runs: list[Run]
     planner: Planner | None = None
     peer_at_work: bool = False
     met_peers: bool = False
+    leaves_woken: bool = False
 
     @property
     def stopped_by(self) -> StoppedBy | None:

@@ -100,10 +100,16 @@ class TestAsked:
         assert not asked.goes_along(7.9, False, False)
         assert asked.goes_along(10.0 - 10.0 * TOGETHER, False, False)
 
-    def test_a_full_claim_leaves_it_hungry_and_no_question_is_put_for_it(self, asked):
-        asked.was_claimed(Claims([None, None]), 2, 0.0, 1.0)  # type: ignore[list-item]
+    def test_a_full_claim_leaves_it_hungry_and_it_is_asked_for_once_an_interval_only(self, asked):
+        asked.was_asked(0.0)
+        asked.was_claimed(Claims([None, None]), 2, 5.0, 1.0)  # type: ignore[list-item]
         assert asked.is_hungry
-        assert not asked.is_asked(100.0, True, True)
+        assert not asked.is_asked(9.9, True, True)
+        assert asked.is_asked(10.0, False, False)
+
+    def test_a_run_that_woke_and_was_left_waits_for_an_end_here(self, asked):
+        asked.was_claimed(Claims([], leaves_woken=True), 2, 0.0, 1.0)
+        assert asked.is_limited
 
     @pytest.mark.parametrize("line_ended", [True, False])
     def test_a_claim_that_was_stopped_short_of_the_end_met_a_limit(self, asked, line_ended):

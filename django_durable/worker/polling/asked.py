@@ -11,13 +11,16 @@ TOGETHER = 0.2
 
 
 class Asked:
-    """`due` is a monotonic instant. A hungry queue has more work for the next free slot."""
+    """`due` is a monotonic instant. A hungry queue has more work for the next free slot.
+
+    It needs no question for that; one for runs that woke is put from `overdue` on.
+    """
 
     def __init__(self, queue: ServedQueue) -> None:
         self.queue = queue
         self.cadence = Cadence(queue.interval)
         self.trouble = Trouble(f"claiming from queue {queue.name!r}")
-        self.due = 0.0
+        self.due = self.overdue = self.asked_at = 0.0
         self.is_hungry = False
         self.is_limited = False
         self.met_peer = False
@@ -29,13 +32,18 @@ class Asked:
     def is_asked(self, now: float, asks_all: bool, asks_busy: bool) -> bool:
         """Whether a question has to be put for it: to all, to those that may have got work, or it is due."""
         if self.is_hungry:
-            return False
+            return self.overdue <= now
         return asks_all or self.due <= now or (asks_busy and not self.is_limited)
 
     def goes_along(self, now: float, asks_all: bool, asks_busy: bool) -> bool:
         """Whether it is part of a question that is put anyway; then it may be a little early."""
         early = 0.0 if self.met_peer else self.cadence.interval * TOGETHER
         return self.is_asked(now + early, asks_all, asks_busy)
+
+    def was_asked(self, now: float) -> None:
+        """A question was put for it; the answer is told on its own."""
+        self.asked_at = now
+        self.overdue = now + self.cadence.interval
 
     def was_empty(self, now: float, jitter: float) -> None:
         """There was nothing to claim."""
@@ -48,7 +56,7 @@ class Asked:
         self.was_empty(now, jitter)
         self.trouble.succeeded()
         self.is_hungry = len(claims.runs) >= slots
-        self.is_limited = not self.is_hungry and _met_a_limit(claims)
+        self.is_limited = not self.is_hungry and (claims.leaves_woken or _met_a_limit(claims))
 
     def met_a_peer(self, now: float, soon: float) -> None:
         """Another worker holds what a claim needs; it will not for long."""

@@ -2,7 +2,8 @@
 
 Each queue is asked at its own interval, all that are due in one question. After a notice, and while work is
 found, the poller is hot: it asks every 20 ms until nothing was found for 250 ms. A queue whose last claim
-filled the free slots is claimed from again, unasked, as soon as some slots are free, or one for a moment.
+filled the free slots is claimed from again, unasked, as soon as some slots are free, or one for a moment; it
+is asked for once an interval nevertheless, and when a run wakes: those that woke go before its line.
 """
 
 from __future__ import annotations
@@ -173,17 +174,27 @@ class Poller(Duty):
         return [self._queues[name] for name in self._order if name in ready or self._queues[name].is_hungry]
 
     def _to_ask(self, now: float, is_look: bool) -> list[str]:
-        is_noticed = self._notices.wait(0) or self._is_wake_due(now)
+        is_noticed = self._is_noticed() or self._is_wake_due(now)
         asks_busy = self._is_hot(now, is_noticed)
         some = any(asked.is_asked(now, is_look or is_noticed, asks_busy) for asked in self._queues.values())
         names = self._queues.items() if some else ()
         return [name for name, asked in names if asked.goes_along(now, is_look or is_noticed, asks_busy)]
+
+    def _is_noticed(self) -> bool:
+        """Under load notices never end: queues that are hungry are asked for at some of them."""
+        if not self._notices.wait(0):
+            return False
+        for asked in self._queues.values():
+            asked.overdue = min(asked.overdue, asked.asked_at + HOT)
+        return True
 
     def _is_wake_due(self, now: float) -> bool:
         """Whether a waiting run wakes now: it is not told of which queue."""
         if now < self._wakes_at:
             return False
         self._wakes_at = math.inf
+        for asked in self._queues.values():
+            asked.overdue = now
         return True
 
     def _is_hot(self, now: float, is_noticed: bool) -> bool:
@@ -196,9 +207,14 @@ class Poller(Duty):
         return True
 
     def _ask(self, names: Sequence[str], claimer: Claimer) -> list[str]:
+        """A run that is due already is claimed now, or may not be: then it waits for an end or its queue's turn."""
         found = claimer.queues_with_work(names)
-        if claimer.next_wake is not None:
-            self._wakes_at = min(self._wakes_at, time.monotonic() + max(claimer.next_wake, SHORTEST))
+        now = time.monotonic()
+        for name in names:
+            self._queues[name].was_asked(now)
+        to_come = [seconds for seconds in claimer.wakes.values() if seconds > 0]
+        if to_come:
+            self._wakes_at = min(self._wakes_at, now + max(min(to_come), SHORTEST))
         return found
 
     def _serve(self, with_work: list[Asked], claimer: Claimer) -> bool:
