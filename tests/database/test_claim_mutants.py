@@ -24,7 +24,7 @@ from tests.mutants import Break, Mutant, in_every_statement, in_python, in_sql
 from tests.queue_world import HERE, QueueWorld, random_world
 
 WORLDS = 400
-WINDOW = "AND s.started_at > statement_timestamp() - "
+WINDOW = "AND s.started_at > statement_timestamp() - make_interval(secs => extract(epoch FROM {})::float8)"
 
 
 def reads_stretches_as_ends(self, planner):
@@ -44,8 +44,8 @@ def takes_a_part_for_all(self, busy):
 right_window, right_walk = LineReader.next_window, LineReader.walk
 
 MUTANTS = [
-    Mutant("a rate has a window", in_sql("count_starts", WINDOW + "%(period)s::interval", "")),
-    Mutant("the rate of a key has a window", in_sql("limit_rooms", WINDOW + "l.window", "")),
+    Mutant("a rate has a window", in_sql("count_starts", WINDOW.format("%(period)s::interval"), "")),
+    Mutant("the rate of a key has a window", in_sql("limit_rooms", WINDOW.format("l.window"), "")),
     Mutant(
         "what waits keeps its slot", in_sql("limit_rooms", "w.claim_seq IS NOT NULL", "w.status = 'PENDING'")
     ),

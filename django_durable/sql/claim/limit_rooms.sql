@@ -1,4 +1,5 @@
 -- Count what the limits of some keys still allow.
+-- A window is a length in seconds: days taken off an instant would follow the clocks of the session's time zone.
 --   rides on   durable_limit_pkey, durable_limit_in_flight from the oldest run in flight on, durable_rate_window
 --   locks      nothing; exact only for keys whose limit row the transaction holds
 --   returns    key, room, whether its starts are counted, whether its runs are, the lowest number of those in flight
@@ -17,5 +18,6 @@ CROSS JOIN LATERAL (
     SELECT count(*) AS count
     FROM durable_rate_start AS s
     WHERE l.max_starts IS NOT NULL
-        AND s.bucket = E'limit\x1f' || l.key AND s.started_at > statement_timestamp() - l.window
+        AND s.bucket = E'limit\x1f' || l.key
+        AND s.started_at > statement_timestamp() - make_interval(secs => extract(epoch FROM l.window)::float8)
 ) AS starts

@@ -1,4 +1,5 @@
 -- Read limits beside what is in use of them: of some keys, or of all.
+-- A window is a length in seconds: days taken off an instant would follow the clocks of the session's time zone.
 --   rides on   durable_limit_pkey, durable_limit_in_flight, durable_rate_window, and for what waits durable_line,
 --              all of it, or the table where most of that stands in line
 --   locks      nothing: a look, not a count to start anything by
@@ -13,7 +14,8 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT count(*) AS count
     FROM durable_rate_start AS s
-    WHERE s.bucket = E'limit\x1f' || l.key AND s.started_at > statement_timestamp() - l.window
+    WHERE s.bucket = E'limit\x1f' || l.key
+        AND s.started_at > statement_timestamp() - make_interval(secs => extract(epoch FROM l.window)::float8)
 ) AS starts
 LEFT JOIN (
     SELECT w.limit_key AS key, count(*) AS count
