@@ -47,16 +47,16 @@ class Snooze(ControlFlow):
 
 
 class Fail(ControlFlow):
-    """Raise it in a workflow body: end in ERROR now, whatever attempts are left."""
+    """Raise it in a workflow body: end in ERROR now, whatever attempts are left. The reason is str()ed."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, reason: object = "") -> None:
+        self.reason = str(reason)
+        super().__init__(self.reason)
 
 
 class Cancel(ControlFlow):
-    """Raise it in a workflow body: end in CANCELLED with this reason."""
+    """Raise it in a workflow body: end in CANCELLED with this reason, which is str()ed."""
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, reason: object = "") -> None:
+        self.reason = str(reason)
+        super().__init__(self.reason)

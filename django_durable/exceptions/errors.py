@@ -195,10 +195,10 @@ class WorkflowFailed(DurableError):
 
 
 class WorkflowCancelled(DurableError):
-    def __init__(self, workflow_id: str, reason: str = "") -> None:
-        super().__init__(f"workflow {workflow_id!r} was cancelled{': ' + reason if reason else ''}")
+    def __init__(self, workflow_id: str, reason: object = "") -> None:
         self.workflow_id = workflow_id
-        self.reason = reason
+        self.reason = str(reason)
+        super().__init__(f"workflow {workflow_id!r} was cancelled{': ' + self.reason if self.reason else ''}")
 
 
 class ChildCancelled(WorkflowCancelled):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 import pytest
@@ -11,6 +12,7 @@ from django.db import connection, transaction
 from django_durable import sleep, step, workflow
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
+from django_durable.engine.execution.runner import Runner
 from django_durable.engine.launching import local
 from django_durable.exceptions import InsideWorkflow, InvalidOption, NotSerializable
 from django_durable.models import Executor, Limit, Queue, WorkflowStatus
@@ -114,6 +116,20 @@ def test_a_body_gets_its_arguments_as_they_were_given_once_the_database_is_back(
 
     assert appends.start(["given"]).result(timeout=10) == ["given", "mine"]
     assert cuts == [1]
+
+
+def test_an_execution_that_breaks_is_told_and_its_run_left_to_a_worker(declare, caplog, monkeypatch):
+    @declare
+    def returns():
+        return 1
+
+    monkeypatch.setattr(Runner, "run", lambda *_: sys.exit("broken"))
+    run = returns.start()
+    for process in local._processes:
+        process._threads.shutdown()
+    (told,) = [record for record in caplog.records if record.name == "django_durable.start"]
+    assert (told.levelname, told.workflow_id) == ("CRITICAL", run.id)
+    assert (run.status, run.record.executor_id) == (Status.DELAYED, None)
 
 
 @pytest.mark.parametrize("limits", [{"concurrency": 1}, {"worker_concurrency": 2}])

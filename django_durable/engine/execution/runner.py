@@ -21,6 +21,7 @@ from django_durable.core.outcomes import (
     Parked,
     Waiting,
 )
+from django_durable.core.payloads.classes import type_name
 from django_durable.core.run import Run
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
@@ -119,7 +120,7 @@ class Runner:
             declaration.check_call(args, kwargs)
         except UnknownSerialization as not_here:
             return self._leave_to_others(run, not_here)
-        except Exception as unreadable:
+        except BaseException as unreadable:
             return Failed(payloads.encode_error(unreadable))
         return self._call(context, declaration, args, kwargs)
 
@@ -138,7 +139,7 @@ class Runner:
             return self._leave(context.run, suspended.wait)
         except BaseException as error:
             if not is_outage(error, self.using):
-                return self._outcome_of(error, context, declaration)
+                return self._ended_by(error, context, declaration)
         await_database(self.using)
         return None
 
@@ -152,26 +153,17 @@ class Runner:
                 return Overtaken()
         return Waiting(wait, is_written=True)
 
-    def _outcome_of(
+    def _ended_by(
         self, error: BaseException, context: WorkflowContext, declaration: WorkflowDeclaration
     ) -> Outcome:
-        run, origin = context.run, context.failures.origin_of(error, context.last_step)
-        match error:
-            case Superseded():
-                return Overtaken()
-            case DeadlinePassed():
-                return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, DEADLINE)))
-            case Snooze(delay=delay):
-                return _snoozed(delay)
-            case Cancel(reason=reason):
-                return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, reason)))
-            case Fail() | UnexpectedStep() | NotSerializable() | PayloadTooLarge():
-                return Failed(_told(error, origin))
-        failures = run.attempt + 1
-        if failures < run.max_attempts and declaration.retries.allows(error):
-            seconds = declaration.retries.delay(failures, error)
-            return self._retry(run, origin, Deferred(seconds, failures=1, error=_told(error, origin)))
-        return Failed(_told(error, origin))
+        origin = context.failures.origin_of(error, context.last_step)
+        try:
+            outcome = _outcome_of(error, context.run, declaration, origin)
+        except BaseException as fault:  # a value of the user's that cannot even be looked at
+            return Failed(payloads.encode_error(_unreadable(error, fault)))
+        if isinstance(outcome, Deferred) and outcome.failures:
+            return self._retry(context.run, origin, outcome)
+        return outcome
 
     def _retry(self, run: Run, origin: Origin | None, retry: Deferred) -> Outcome:
         """Drops first: a crash between the two repeats what failed, which is what the retry would do."""
@@ -194,13 +186,44 @@ class Runner:
         return {row[0]: Recorded(*row) for row in rows}
 
 
+def _outcome_of(
+    error: BaseException, run: Run, declaration: WorkflowDeclaration, origin: Origin | None
+) -> Outcome:
+    match error:
+        case Superseded():
+            return Overtaken()
+        case DeadlinePassed():
+            return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, DEADLINE)))
+        case Snooze():
+            return _snoozed(error.delay)
+        case Cancel():
+            return Cancelled(payloads.encode_error(WorkflowCancelled(run.id, error.reason)))
+        case Fail() | UnexpectedStep() | NotSerializable() | PayloadTooLarge():
+            return Failed(_told(error, origin))
+    failures = run.attempt + 1
+    if failures < run.max_attempts and declaration.retries.allows(error):
+        return Deferred(declaration.retries.delay(failures, error), failures=1, error=_told(error, origin))
+    return Failed(_told(error, origin))
+
+
 def _told(error: BaseException, origin: Origin | None) -> str:
     return payloads.encode_error(error, None if origin is None else {"origin": origin.written()})
+
+
+def _unreadable(error: BaseException, fault: BaseException) -> InvalidOption:
+    """With the lines of the body that led to it, and nothing else of either."""
+    told = InvalidOption(
+        f"the body ended with {type_name(type(error))}, and looking at that raised "
+        f"{type_name(type(fault))}; raise it with plain values"
+    )
+    return told.with_traceback(error.__traceback__)
 
 
 def _snoozed(delay: Any) -> Outcome:
     try:
         length = duration("the delay of Snooze", delay)
+        if length is None:
+            raise InvalidOption("the delay of Snooze must be a timedelta or a number of seconds; it is None")
     except InvalidOption as refused:
         return Failed(payloads.encode_error(refused))
-    return Deferred(0.0 if length is None else length.total_seconds(), forgiven=1)
+    return Deferred(length.total_seconds(), forgiven=1)

@@ -8,6 +8,8 @@ a worker takes them over. A run that leaves to wait goes on in a worker.
 from __future__ import annotations
 
 import atexit
+import contextvars
+import logging
 import os
 import socket
 import threading
@@ -20,10 +22,11 @@ from django.db import connections, transaction
 from django_durable.claim.identity import Identity
 from django_durable.conf import settings
 from django_durable.core.options import Options
+from django_durable.core.outcomes import Deferred
 from django_durable.core.run import Run
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.outages import through_outages
-from django_durable.engine.execution.recorder import DirectRecorder
+from django_durable.engine.execution.recorder import DirectRecorder, Ending
 from django_durable.engine.execution.runner import Runner
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import launcher
@@ -33,6 +36,9 @@ from django_durable.models import DEFAULT_QUEUE, Executor, Limit, Queue, Workflo
 from django_durable.models.database import Clock
 
 THREADS = 32
+SET_ASIDE = 5.0  # seconds for a run whose execution ended in a way that is not an outcome
+
+logger = logging.getLogger("django_durable.start")
 
 
 def start(name: str, options: Options, call: Call) -> Handle:
@@ -79,9 +85,14 @@ class Process:
             executor = self._enter(using)
             try:
                 for run in _claim(workflow_id, executor, using):
-                    Runner(DirectRecorder(using), using).run(run)
+                    _execute(run, using)
             finally:
                 self._leave(using)
+        except BaseException as error:  # nobody asks the thread how it ended
+            extra = {"event": "start_error", "workflow_id": workflow_id}
+            logger.critical(
+                "workflow %r is left to a worker: %r", workflow_id, error, exc_info=error, extra=extra
+            )
         finally:
             connections[using].close()
 
@@ -125,6 +136,16 @@ def _claim(workflow_id: str, executor: UUID, using: str) -> list[Run]:
     queue = runs.filter(pk=workflow_id).values_list("queue", flat=True).first()
     mine = {"ids": [workflow_id], "queue": queue, **Identity.of(executor, using).new_claim()}
     return through_outages(lambda: runs.mark_claimed(mine), using)
+
+
+def _execute(run: Run, using: str) -> None:
+    """In a context of its own, as a worker does it; what breaks it leaves the run to a worker."""
+    recorder = DirectRecorder(using)
+    try:
+        contextvars.copy_context().run(Runner(recorder, using).run, run)
+    except BaseException:
+        recorder.end(Ending(run.fence, Deferred(SET_ASIDE, keeps_place=True)), lambda held: None)
+        raise
 
 
 def _register(using: str) -> UUID:
