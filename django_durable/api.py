@@ -5,7 +5,7 @@ Each durable call has a twin for async code with the prefix `a`; an async body m
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -30,24 +30,31 @@ def sleep(delay: timedelta | float) -> None:
 
 
 def send(
-    workflow_id: str, message: Any, topic: str | None = None, *, idempotency_key: str | None = None
+    workflow_id: str | Handle, message: Any, topic: str | None = None, *, idempotency_key: str | None = None
 ) -> None:
     """Put a message into a run's mailbox, in the caller's transaction; raises WorkflowNotFound.
 
     Inside a body it is a step. A message with an idempotency key that this run got before is dropped.
     """
+    from django_durable.engine.handle import id_of
     from django_durable.engine.mailbox import messaging
 
-    return perform("send()", lambda: messaging.send([workflow_id], message, topic, idempotency_key))
+    return perform("send()", lambda: messaging.send([id_of(workflow_id)], message, topic, idempotency_key))
 
 
 def send_many(
-    workflow_ids: Sequence[str], message: Any, topic: str | None = None, *, idempotency_key: str | None = None
+    workflow_ids: Iterable[str | Handle],
+    message: Any,
+    topic: str | None = None,
+    *,
+    idempotency_key: str | None = None,
 ) -> None:
     """The same message to many runs: all get it, or none."""
+    from django_durable.engine.handle import ids_of
     from django_durable.engine.mailbox import messaging
 
-    return perform("send_many()", lambda: messaging.send(workflow_ids, message, topic, idempotency_key))
+    ids = ids_of(workflow_ids)
+    return perform("send_many()", lambda: messaging.send(ids, message, topic, idempotency_key))
 
 
 def recv(topic: str | None = None, timeout: timedelta | float | None = None) -> Any:
@@ -64,14 +71,15 @@ def set_event(key: str, value: Any) -> None:
     return perform("set_event()", lambda: events.set_event(key, value))
 
 
-def get_event(workflow_id: str, key: str, timeout: timedelta | float | None = None) -> Any:
+def get_event(workflow_id: str | Handle, key: str, timeout: timedelta | float | None = None) -> Any:
     """What a run published under the key, or None.
 
     Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one.
     """
+    from django_durable.engine.handle import id_of
     from django_durable.engine.mailbox import events
 
-    return perform("get_event()", lambda: events.get_event(workflow_id, key, timeout))
+    return perform("get_event()", lambda: events.get_event(id_of(workflow_id), key, timeout))
 
 
 def write_stream(key: str, value: Any) -> None:
@@ -88,18 +96,20 @@ def close_stream(key: str) -> None:
     return perform("close_stream()", lambda: streams.close_stream(key))
 
 
-def read_stream(workflow_id: str, key: str, position: int = 0) -> Iterator[Any]:
+def read_stream(workflow_id: str | Handle, key: str, position: int = 0) -> Iterator[Any]:
     """The values of a stream as they come, until it is closed or its run ends; raises WorkflowNotFound."""
+    from django_durable.engine.handle import id_of
     from django_durable.engine.mailbox import streams
 
-    return streams.read_stream(workflow_id, key, position)
+    return streams.read_stream(id_of(workflow_id), key, position)
 
 
-def aread_stream(workflow_id: str, key: str, position: int = 0) -> AsyncIterator[Any]:
+def aread_stream(workflow_id: str | Handle, key: str, position: int = 0) -> AsyncIterator[Any]:
     """The same for `async for`."""
+    from django_durable.engine.handle import id_of
     from django_durable.engine.mailbox import streams
 
-    return streams.aread_stream(workflow_id, key, position)
+    return streams.aread_stream(id_of(workflow_id), key, position)
 
 
 def gather(*runs: Handle, return_exceptions: bool = False) -> list[Any]:
@@ -152,7 +162,7 @@ def enqueue_by_name(name: str, *args: Any, options: Options | None = None, **kwa
     return children.enqueue(check_identifier("workflow name", name), options or Options(), (args, kwargs))
 
 
-def retrieve(workflow_id: str) -> Handle:
+def retrieve(workflow_id: str | Handle) -> Handle:
     """A handle on a run that exists; raises WorkflowNotFound."""
     from django_durable.engine.handle import Handle
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
 from django.db import connections
 
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import FINAL, Status
 from django_durable.engine import transitions
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, at_once, perform, twin
 from django_durable.engine.execution.effects import observe
 from django_durable.engine.waits import results
-from django_durable.exceptions import InsideTransaction, ResultTimeout, WorkflowNotFound
+from django_durable.exceptions import (
+    InsideTransaction,
+    InvalidIdentifier,
+    ResultTimeout,
+    WorkflowNotFound,
+)
 from django_durable.models import database
 from django_durable.models.workflow import WorkflowStatus
 
@@ -28,11 +34,34 @@ SHORTEST_POLL = 0.01
 LONGEST_POLL = 0.5
 
 
+def id_of(run: str | Handle) -> str:
+    """The id that is meant; raises InvalidIdentifier for what is neither a text nor a handle."""
+    if isinstance(run, Handle):
+        return run.id
+    if not isinstance(run, str):
+        raise InvalidIdentifier("workflow id", f"must be a text or a handle; it is {quoted(run)}")
+    return run
+
+
+def ids_of(runs: str | Handle | Iterable[str | Handle]) -> list[str]:
+    """The ids of many runs, or of one that is given alone; raises InvalidIdentifier."""
+    return [id_of(run) for run in each_of("workflow id", runs)]
+
+
+def each_of(kind: str, given: Any) -> list[Any]:
+    """A list of what may be given alone: a text is one, not its characters; raises InvalidIdentifier."""
+    if isinstance(given, str | Handle):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
+        raise InvalidIdentifier(kind, f"must be a text, or several in a list; it is {quoted(given)}")
+    return list(given)
+
+
 class Handle:
     """One run. Nothing is read before it is asked for, and nothing read is kept."""
 
-    def __init__(self, id: str, using: str | None = None) -> None:
-        self.id = id
+    def __init__(self, id: str | Handle, using: str | None = None) -> None:
+        self.id = id_of(id)
         self._using = using
 
     def __repr__(self) -> str:

@@ -12,21 +12,24 @@ from django.db.models import Count, QuerySet
 from django_durable.core.options import Options
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import Status
-from django_durable.exceptions import InvalidOption
+from django_durable.engine.handle import Handle, each_of, ids_of
+from django_durable.exceptions import InvalidIdentifier, InvalidOption
 from django_durable.models import WorkflowStatus, database
 
 HEAVY = ("input", "output", "error", "headers")
 GROUPS = ("status", "queue", "name", "app_version", "partition_key", "limit_key", "priority", "executor_id")
 
 Counts = dict[Any, int]
+MOST = 10**18  # rows to pass over or to return, far below what PostgreSQL takes
 Texts = str | Collection[str] | None
+Runs = str | Handle | Collection[str | Handle] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """What a run must fit; None lets all pass, a collection names alternatives. Instants are aware."""
 
-    ids: Collection[str] | None = None
+    ids: Runs = None
     id_prefix: str | None = None
     status: Texts = None
     queue: Texts = None
@@ -36,8 +39,8 @@ class Filters:
     partition_key: Texts = None
     limit_key: Texts = None
     deduplication_id: str | None = None
-    parent: Texts = None
-    forked_from: Texts = None
+    parent: Runs = None
+    forked_from: Runs = None
     schedule: Texts = None
     has_parent: bool | None = None
     attributes: dict[str, Any] | None = None
@@ -52,14 +55,34 @@ class Filters:
     limit: int | None = 100
 
     def __post_init__(self) -> None:
+        for name in COLUMNS:
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        if not isinstance(self.id_prefix, str | None):
+            raise InvalidOption(f"id_prefix must be a text; it is {quoted(self.id_prefix)}")
         for name in (f"{instant}_{side}" for instant in INSTANTS for side in ("after", "before")):
             _check_instant(name, getattr(self, name))
         for name in ("offset", "limit"):
             _check_count(name, getattr(self, name), optional=name == "limit")
         Options(attributes=self.attributes or {})
-        for status in _all(self.status):
+        for status in self.status or ():
             if status not in set(Status):
                 raise InvalidOption(f"there is no status {status!r}; there are {', '.join(sorted(Status))}")
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    try:
+        return tuple(ids_of(value) if name in OF_RUNS else [_text(each) for each in each_of(name, value)])
+    except (InvalidIdentifier, TypeError):
+        kinds = "a text or a handle" if name in OF_RUNS else "a text"
+        raise InvalidOption(f"{name} must be {kinds}, or several in a list; it is {quoted(value)}") from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _check_instant(name: str, value: object) -> None:
@@ -72,8 +95,8 @@ def _check_instant(name: str, value: object) -> None:
 
 
 def _check_count(name: str, value: object, *, optional: bool) -> None:
-    if not (optional and value is None) and (type(value) is not int or value < 0):
-        raise InvalidOption(f"{name} must be a whole number from 0; it is {quoted(value)}")
+    if not (optional and value is None) and (type(value) is not int or not 0 <= value <= MOST):
+        raise InvalidOption(f"{name} must be a whole number from 0 to 10**18; it is {quoted(value)}")
 
 
 COLUMNS = {
@@ -90,6 +113,7 @@ COLUMNS = {
     "forked_from": "forked_from",
     "schedule": "schedule_name",
 }
+OF_RUNS = ("ids", "parent", "forked_from")
 INSTANTS = {"created": "created_at", "started": "started_at", "completed": "completed_at"}
 
 
@@ -101,9 +125,11 @@ def find(filters: Filters, using: str) -> list[WorkflowStatus]:
 
 def count(filters: Filters, by: tuple[str, ...], using: str) -> Counts:
     """By one column its values, by several tuples of them."""
+    if not by:
+        raise InvalidOption(f"name what to count by: one or more of {', '.join(GROUPS)}")
     for column in by:
         if column not in GROUPS:
-            raise InvalidOption(f"cannot count by {column!r}; only by {', '.join(GROUPS)}")
+            raise InvalidOption(f"cannot count by {quoted(column)}; only by {', '.join(GROUPS)}")
     rows = fitting(filters, using).order_by().values_list(*by).annotate(runs=Count("*"))
     return {row[0] if len(by) == 1 else row[:-1]: row[-1] for row in rows}
 
@@ -113,7 +139,7 @@ def fitting(filters: Filters, using: str) -> QuerySet[WorkflowStatus]:
     for name, column in COLUMNS.items():
         value = getattr(filters, name)
         if value is not None:
-            runs = runs.filter(**{f"{column}__in": _all(value)})
+            runs = runs.filter(**{f"{column}__in": _storable(value)})
     for name, column in INSTANTS.items():
         after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
         runs = runs.filter(**{f"{column}__gte": after}) if after is not None else runs
@@ -128,7 +154,6 @@ def fitting(filters: Filters, using: str) -> QuerySet[WorkflowStatus]:
     return runs
 
 
-def _all(value: Texts) -> list[str]:
+def _storable(texts: Collection[str]) -> list[str]:
     """Those of the alternatives that a row could bear."""
-    texts = [] if value is None else [value] if isinstance(value, str) else list(value)
-    return [text for text in texts if not isinstance(text, str) or database.is_storable(text)]
+    return [text for text in texts if database.is_storable(text)]

@@ -80,7 +80,7 @@ def test_a_body_that_cancels_itself_with_its_children_takes_them_with_it(drain, 
 
 def test_a_child_that_cancels_its_parent_with_all_its_children_ends_with_them(drain, waits):
     siblings = []
-    child = cancels(lambda: [control.handle(workflow_id()).record.parent_id], cascade=True)
+    child = cancels(lambda: [control.handle(workflow_id()).record.parent_id or ""], cascade=True)
 
     @workflow(name="parent")
     def parent():
