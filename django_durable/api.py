@@ -74,7 +74,8 @@ def set_event(key: str, value: Any) -> None:
 def get_event(workflow_id: str | Handle, key: str, timeout: timedelta | float | None = None) -> Any:
     """What a run published under the key, or None.
 
-    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one.
+    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one. Without
+    one a body gets None once the run has ended, and WorkflowNotFound for a run that does not exist.
     """
     from django_durable.engine.handle import id_of
     from django_durable.engine.mailbox import events

@@ -235,7 +235,7 @@ def test_an_event_is_read_outside_and_wakes_who_waits_for_it(drain):
     assert get_event(publisher.id, "nothing") is None
     watcher = watches.enqueue(publisher.id)
     drain()
-    assert watcher.record.wait_topic == f"event {publisher.id} end"
+    assert watcher.record.wait_topics == [f"event {publisher.id} end", f"run {publisher.id}"]
     send(publisher.id, None, "go")
     drain()
     assert watcher.result() == ["first", 1]

@@ -28,7 +28,7 @@ from django_durable.engine.execution.outages import await_database, is_conflict,
 from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.transactions import CommittedBefore, refuse_open_transaction
-from django_durable.exceptions import ControlFlow, Superseded
+from django_durable.exceptions import ControlFlow, Superseded, WorkflowNotFound
 from django_durable.models import database
 
 
@@ -78,7 +78,7 @@ def commit(
         elif is_conflict(failure) and (pause := conflicts.pause()) is not None:
             time.sleep(pause)
         else:
-            return _fail(context, number, name, failure)
+            return keep_error(context, number, name, failure)
 
 
 def own(fence: Fence, using: str) -> None:
@@ -138,7 +138,15 @@ def observe(context: WorkflowContext, name: str, read: Callable[[], Any]) -> Ope
     recorded = context.find(number, name)
     if recorded is not None:
         return at_once(lambda: replay(recorded))
-    return at_once(lambda: keep(context, number, name, through_outages(read, context.using)))
+    return at_once(lambda: _look_and_keep(context, number, name, read))
+
+
+def _look_and_keep(context: WorkflowContext, number: int, name: str, read: Callable[[], Any]) -> Any:
+    try:
+        value = through_outages(read, context.using)
+    except WorkflowNotFound as missing:
+        return keep_error(context, number, name, missing)
+    return keep(context, number, name, value)
 
 
 def _record(context: WorkflowContext, number: int, name: str, done: Done) -> None:
@@ -151,7 +159,7 @@ def _record(context: WorkflowContext, number: int, name: str, done: Done) -> Non
         raise CommittedBefore
 
 
-def _fail(context: WorkflowContext, number: int, name: str, error: Exception) -> Any:
+def keep_error(context: WorkflowContext, number: int, name: str, error: Exception) -> Any:
     """The error, recorded; or what an earlier try recorded that succeeded, so that this one could not."""
     run = context.run
     text = payloads.encode_error(error)

@@ -10,12 +10,14 @@ from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required, surrounding
 from django_durable.engine.execution.drive import Operation, Pause, at_once
-from django_durable.engine.execution.effects import Done, effect, fenced, keep
+from django_durable.engine.execution.effects import Done, effect, fenced, keep, keep_error
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.steps import replay
+from django_durable.engine.waits.results import settled
 from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, growing_pauses, look_until
 from django_durable.engine.waits.waking import wake_for_event
+from django_durable.exceptions import WorkflowNotFound
 from django_durable.models import Event, database
 
 SET_EVENT = "durable.set_event"
@@ -53,15 +55,26 @@ def _get(
     if recorded is not None:
         return replay(recorded)
 
-    def look() -> Any:
-        return through_outages(lambda: _read(*event, context.using), context.using)
+    read = _read if seconds is not None else _read_or_give_up
 
-    found = look()
-    if found is NOTHING:
-        until = None if seconds is None else timer(context, timer_number, GET_EVENT_TIMER, seconds)
-        wait = Wait(events=(event,))
-        found = yield from look_until(context, look, wait, until)
+    def look() -> Any:
+        return through_outages(lambda: read(*event, context.using), context.using)
+
+    try:
+        found = look()
+        if found is NOTHING:
+            until = None if seconds is None else timer(context, timer_number, GET_EVENT_TIMER, seconds)
+            found = yield from look_until(context, look, _wait(context, event, until), until)
+    except WorkflowNotFound as missing:
+        return keep_error(context, number, GET_EVENT, missing)
     return keep(context, number, GET_EVENT, None if found is NOTHING else found)
+
+
+def _wait(context: WorkflowContext, event: tuple[str, str], until: float | None) -> Wait:
+    """A publisher that ends publishes no more, so who would wait for ever waits for that too."""
+    publisher = event[0]
+    is_over_at_its_end = until is None and publisher != context.run.id
+    return Wait(events=(event,), runs=(publisher,) if is_over_at_its_end else ())
 
 
 def _read_outside(workflow_id: str, key: str, seconds: float | None) -> Operation:
@@ -81,6 +94,15 @@ def _read(workflow_id: str, key: str, using: str) -> Any:
     events = Event.objects.using(using).filter(workflow_id=workflow_id, key=key)
     row = events.values_list("value", "serialization").first()
     return NOTHING if row is None else payloads.decode(*row)
+
+
+def _read_or_give_up(workflow_id: str, key: str, using: str) -> Any:
+    """None if it can never come: the run has ended without it. Raises WorkflowNotFound."""
+    found = _read(workflow_id, key, using)
+    if found is NOTHING and settled([workflow_id], using):
+        last = _read(workflow_id, key, using)  # what it published before it ended, after the first look
+        return None if last is NOTHING else last
+    return found
 
 
 def _set_from_step(key: str, value: Any) -> None:

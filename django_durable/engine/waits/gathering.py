@@ -10,19 +10,29 @@ from django.db import connections
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.engine.execution.drive import Operation, Pause, Raised
-from django_durable.engine.execution.effects import keep
+from django_durable.engine.execution.effects import keep, keep_error
 from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.recorder import Checkpoint
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.handle import Handle
 from django_durable.engine.waits.results import (
     RESULT,
+    Settled,
+    refuse_own,
     result_checkpoint,
     settled,
+    settled_and_missing,
     value_or_error,
     write_results,
 )
 from django_durable.engine.waits.waiting import NOTHING, begin, growing_pauses, look_until
-from django_durable.exceptions import InsideTransaction, InvalidOption, UnexpectedStep, WorkflowCancelled
+from django_durable.exceptions import (
+    InsideTransaction,
+    InvalidOption,
+    UnexpectedStep,
+    WorkflowCancelled,
+    WorkflowNotFound,
+)
 from django_durable.models import WorkflowStatus, database
 
 WAIT_FIRST = "durable.wait_first"
@@ -34,6 +44,7 @@ def gather(runs: Sequence[Handle], *, return_exceptions: bool) -> Operation:
     if context is None:
         return _gather_outside(ids, return_exceptions)
     begin(context, "gather()")
+    refuse_own(context, ids, "gather()")
     numbers = [context.take_number() for _ in ids]
     return _gather(context, numbers, ids, return_exceptions)
 
@@ -42,15 +53,34 @@ def _gather(
     context: WorkflowContext, numbers: Sequence[int], ids: Sequence[str], return_exceptions: bool
 ) -> Operation:
     recorded = [context.find(number, RESULT) for number in numbers]
+    failed = [row for row in recorded if row is not None and row.error is not None]
+    if failed and not return_exceptions:
+        return _all([replay(row) for row in failed], return_exceptions)
     while not all(recorded):
-        found = through_outages(lambda: settled(ids, context.using), context.using)
+        found = through_outages(lambda: _settled_or_errors(ids, context.using), context.using)
+        missing = [run for run in ids if isinstance(found.get(run), Raised)]
+        if missing and not return_exceptions:
+            at = ids.index(missing[0])
+            return write_results(context, [_checkpoint(context, numbers[at], found, ids[at])])[0]
         left = [workflow_id for workflow_id in ids if workflow_id not in found]
         if not left:
             pairs = zip(numbers, ids, strict=True)
-            ended = [result_checkpoint(context, number, found[run], run) for number, run in pairs]
+            ended = [_checkpoint(context, number, found, run) for number, run in pairs]
             return _all(write_results(context, ended), return_exceptions, context)
         yield Wait(runs=(left[-1],))  # most likely the last to end, so that few wakes are in vain
     return _all([replay(row) for row in recorded if row is not None], return_exceptions, context)
+
+
+def _settled_or_errors(ids: Sequence[str], using: str) -> dict[str, Settled | Raised]:
+    """Those that have ended; one that does not exist has ended in WorkflowNotFound."""
+    ended, missing = settled_and_missing(ids, using)
+    return {**ended, **{workflow_id: Raised(WorkflowNotFound(workflow_id)) for workflow_id in missing}}
+
+
+def _checkpoint(
+    context: WorkflowContext, number: int, found: dict[str, Settled | Raised], workflow_id: str
+) -> Checkpoint:
+    return result_checkpoint(context, number, found[workflow_id], workflow_id)
 
 
 def _all(values: Sequence[Any], return_exceptions: bool, context: WorkflowContext | None = None) -> Any:
@@ -71,6 +101,8 @@ def wait_first(runs: Sequence[Handle]) -> Operation:
     if context is None:
         return _as_handle(_look_until_there(lambda: _first(ids, database.alias())))
     begin(context, "wait_first()")
+    if len(ids) == 1:
+        refuse_own(context, ids, "wait_first()")
     return _as_handle(_wait_first(context, context.take_number(), ids))
 
 
@@ -78,7 +110,7 @@ def _wait_first(context: WorkflowContext, number: int, ids: Sequence[str]) -> Op
     recorded = context.find(number, WAIT_FIRST)
     if recorded is not None:
         winner = replay(recorded)
-        if winner not in ids:
+        if not isinstance(winner, Raised) and winner not in ids:
             context.broken_by = UnexpectedStep(
                 context.run.id, number, f"{WAIT_FIRST} of {winner}", WAIT_FIRST
             )
@@ -87,7 +119,10 @@ def _wait_first(context: WorkflowContext, number: int, ids: Sequence[str]) -> Op
     own = WorkflowStatus.objects.using(context.using).filter(pk__in=ids, parent=context.run.id)
     are_children = through_outages(own.count, context.using) == len(ids)
     wait = Wait(runs=tuple(ids), children_only=are_children)
-    found = yield from look_until(context, lambda: _first(ids, context.using), wait, None)
+    try:
+        found = yield from look_until(context, lambda: _first(ids, context.using), wait, None)
+    except WorkflowNotFound as missing:
+        return keep_error(context, number, WAIT_FIRST, missing)
     return keep(context, number, WAIT_FIRST, found)
 
 
@@ -96,9 +131,13 @@ def _first(ids: Sequence[str], using: str) -> Any:
 
 
 def _gather_outside(ids: Sequence[str], return_exceptions: bool) -> Operation:
-    found = yield from _look_until_there(lambda: _whole(ids, database.alias()))
-    values = [value_or_error(found[workflow_id], WorkflowCancelled) for workflow_id in ids]
+    found = yield from _look_until_there(lambda: _whole(ids, database.alias(), return_exceptions))
+    values = [_outcome(found[workflow_id]) for workflow_id in ids]
     return _all(values, return_exceptions)
+
+
+def _outcome(found: Settled | Raised) -> Any:
+    return found if isinstance(found, Raised) else value_or_error(found, WorkflowCancelled)
 
 
 def _look_until_there(look: Callable[[], Any]) -> Operation:
@@ -111,10 +150,11 @@ def _look_until_there(look: Callable[[], Any]) -> Operation:
         yield Pause(pause)
 
 
-def _whole(ids: Sequence[str], using: str) -> Any:
-    found = settled(ids, using)
+def _whole(ids: Sequence[str], using: str, return_exceptions: bool) -> Any:
+    found = _settled_or_errors(ids, using) if return_exceptions else settled(ids, using)
     return found if len(found) == len(set(ids)) else NOTHING
 
 
 def _as_handle(operation: Operation) -> Operation:
-    return Handle((yield from operation))
+    winner = yield from operation
+    return winner if isinstance(winner, Raised) else Handle(winner)

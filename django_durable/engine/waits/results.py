@@ -19,6 +19,7 @@ from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, look_until
 from django_durable.exceptions import (
     ChildCancelled,
+    InvalidOption,
     ResultTimeout,
     StepFailed,
     Superseded,
@@ -72,13 +73,28 @@ class Settled(NamedTuple):
 
 def settled(ids: Sequence[str], using: str) -> dict[str, Settled]:
     """Those of the runs that have ended, in the order in which they did; raises WorkflowNotFound."""
+    ended, missing = settled_and_missing(ids, using)
+    for workflow_id in missing:
+        raise WorkflowNotFound(workflow_id)
+    return ended
+
+
+def settled_and_missing(ids: Sequence[str], using: str) -> tuple[dict[str, Settled], list[str]]:
+    """Those of the runs that have ended, in the order in which they did, and the ids that no run has."""
     runs = WorkflowStatus.objects.using(using).filter(pk__in=ids).order_by("completed_at")
     rows = list(runs.values_list("id", "status", "output", "error", "serialization"))
     known = {row[0] for row in rows}
-    for workflow_id in ids:
-        if workflow_id not in known:
-            raise WorkflowNotFound(workflow_id)
-    return {row[0]: Settled(*row) for row in rows if row[1] in FINAL}
+    ended = {row[0]: Settled(*row) for row in rows if row[1] in FINAL}
+    return ended, [workflow_id for workflow_id in ids if workflow_id not in known]
+
+
+def refuse_own(context: WorkflowContext, ids: Sequence[str], call: str) -> None:
+    """A body that waits for the end of its own run would wait for ever; raises InvalidOption."""
+    if context.run.id in ids:
+        raise InvalidOption(
+            f"workflow {context.run.id!r} waits for its own result by {call}, which could never come; "
+            "wait for another run, or start the child under another id"
+        )
 
 
 def result(workflow_id: str, timeout: timedelta | float | None) -> Operation:
@@ -110,10 +126,11 @@ def await_result(
     wait = Wait(runs=(workflow_id,))
     error: Exception | None
     try:
+        refuse_own(context, [workflow_id], "result()")
         found = yield from look_until(context, lambda: _look(workflow_id, context.using), wait, until)
         error = None if found is not NOTHING else ResultTimeout(workflow_id, seconds or 0)
-    except WorkflowNotFound as missing:
-        found, error = NOTHING, missing
+    except (WorkflowNotFound, InvalidOption) as hopeless:
+        found, error = NOTHING, hopeless
     ended = [result_checkpoint(context, number, found if error is None else Raised(error), workflow_id)]
     return write_results(context, ended)[0]
 
