@@ -69,6 +69,22 @@ def test_a_run_does_not_wait_behind_those_of_a_full_partition(worker, slots):
     assert taken == ([["a0"], ["b"], []] if slots == 1 else [["a0", "b"], [], []])
 
 
+@pytest.mark.parametrize(("ahead", "is_seen"), [(9_999, True), (10_000, False)])
+def test_a_look_for_those_that_fit_has_an_end(worker, execute, ahead, is_seen):
+    Queue.objects.set("woken", partition_worker_concurrency=1)
+    put("running", "a", status=Status.PENDING, executor_id=worker.executor, wake_at=None)
+    put("a", "a", seconds_ago=50)
+    fields = [field for field in WorkflowStatus._meta.concrete_fields if not field.generated]
+    copied = ", ".join(field.column for field in fields if not field.primary_key)
+    execute(
+        f"INSERT INTO durable_workflow_status (id, {copied}) SELECT 'a' || number, {copied} "
+        "FROM durable_workflow_status AS w, generate_series(2, %s) AS number WHERE w.id = 'a'",
+        ahead,
+    )
+    put("b", "b", seconds_ago=5)
+    assert worker.takes() == (["b"] if is_seen else [])
+
+
 def test_the_first_to_wake_go_first_where_partitions_are_limited(worker):
     Queue.objects.set("woken", partition_worker_concurrency=2)
     for number, partition in enumerate("abab"):

@@ -11,7 +11,7 @@ from django_durable.core.waits import Wait
 from django_durable.engine.execution import effects
 from django_durable.engine.mailbox import events
 from django_durable.engine.waits.suspension import Left, suspend
-from django_durable.models import WorkflowStatus
+from django_durable.models import Queue, WorkflowStatus
 from tests.races.executions import ENDINGS, USING, cancel, claim, end, owner, recover, running, status
 from tests.testapp.workflows import echo
 
@@ -135,8 +135,10 @@ def test_a_message_that_is_being_sent_holds_up_no_checkpoint(race, two):
         assert checkpoint(waiter)
 
 
-def test_two_workers_never_claim_the_same_woken_run(race, two):
+@pytest.mark.parametrize("limits", [{}, {"partition_worker_concurrency": 1}])
+def test_two_workers_never_claim_the_same_woken_run(race, two, limits):
     waiter, other = two
+    Queue.objects.set("default", **limits)
     suspend(waiter.fence, WAITS["run"], USING)
     end(other, "complete")
     with race.holding(claim_woken):
