@@ -50,7 +50,7 @@ class Fail(ControlFlow):
     """Raise it in a workflow body: end in ERROR now, whatever attempts are left. The reason is str()ed."""
 
     def __init__(self, reason: object = "") -> None:
-        self.reason = str(reason)
+        self.reason = "" if reason is None else str(reason)
         super().__init__(self.reason)
 
 
@@ -58,5 +58,5 @@ class Cancel(ControlFlow):
     """Raise it in a workflow body: end in CANCELLED with this reason, which is str()ed."""
 
     def __init__(self, reason: object = "") -> None:
-        self.reason = str(reason)
+        self.reason = "" if reason is None else str(reason)
         super().__init__(self.reason)

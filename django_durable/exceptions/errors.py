@@ -98,10 +98,9 @@ class WorkflowNotFound(DurableError, LookupError):
 
 
 class ConflictingWorkflow(DurableError):
-    def __init__(self, workflow_id: str, existing: str, wanted: str, parent: str | None = None) -> None:
-        whose = "" if parent is None else f" that workflow {parent!r} did not start"
+    def __init__(self, workflow_id: str, existing: str, wanted: str) -> None:
         super().__init__(
-            f"workflow id {workflow_id!r} already belongs to a run of {existing!r}{whose}, "
+            f"workflow id {workflow_id!r} already belongs to a run of {existing!r}, "
             f"so it cannot name a run of {wanted!r}; choose another id"
         )
         self.workflow_id = workflow_id
@@ -197,7 +196,7 @@ class WorkflowFailed(DurableError):
 class WorkflowCancelled(DurableError):
     def __init__(self, workflow_id: str, reason: object = "") -> None:
         self.workflow_id = workflow_id
-        self.reason = str(reason)
+        self.reason = "" if reason is None else str(reason)
         super().__init__(f"workflow {workflow_id!r} was cancelled{': ' + self.reason if self.reason else ''}")
 
 

@@ -17,7 +17,13 @@ class Declined(Exception):
 
 @pytest.mark.parametrize(
     ("reason", "text"),
-    [(Declined("no money"), "no money"), (404, "404"), (gettext_lazy("Yes"), "Yes"), (["a"], "['a']")],
+    [
+        (Declined("no money"), "no money"),
+        (404, "404"),
+        (gettext_lazy("Yes"), "Yes"),
+        (["a"], "['a']"),
+        (None, ""),
+    ],
 )
 @pytest.mark.parametrize("ask", ["raise", "own id"])
 def test_a_reason_that_is_no_text_is_written_as_one(drain, ask, reason, text):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
+from datetime import timezone as fixed
 from uuid import uuid4
 
 import pytest
@@ -177,6 +178,98 @@ def test_language_and_time_zone_of_the_caller_are_those_of_the_body(drain):
     assert away.result() == ("de", "Pacific/Auckland")
     assert plain.result()[0] == "en-us"
     assert plain.record.headers == {}
+
+
+class Anonymous(tzinfo):
+    """A zone that nobody can find by its name."""
+
+    def utcoffset(self, moment):
+        return None if moment is None else timedelta(hours=1)
+
+    dst = utcoffset
+
+    def tzname(self, moment):
+        return "../nowhere"
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [
+        timezone.get_fixed_timezone(330),
+        fixed(timedelta(hours=5, minutes=30), "IST"),
+        fixed(timedelta(seconds=-1, microseconds=7)),
+        UTC,
+    ],
+)
+def test_a_zone_that_is_an_offset_comes_along_as_it_is(drain, zone):
+    @workflow(name="asks")
+    def asks():
+        here = timezone.get_current_timezone()
+        return here.utcoffset(None), here.tzname(None)
+
+    with timezone.override(zone):
+        run = asks.enqueue()
+    drain()
+    assert run.result() == (zone.utcoffset(None), zone.tzname(None))
+
+
+@pytest.mark.parametrize(
+    "name", ["Atlantis/Port", "+0530", "../etc", "Europe", 5, ["Asia/Tokyo"], {"offset": 1}]
+)
+def test_a_zone_that_is_not_known_here_is_told_and_the_default_one_taken(drain, caplog, name):
+    @workflow(name="asks")
+    def asks():
+        return timezone.get_current_timezone_name()
+
+    run = asks.enqueue()
+    WorkflowStatus.objects.filter(pk=run.id).update(headers={"timezone": name})
+    drain()
+    assert run.result() == timezone.get_default_timezone_name()
+    (told,) = [record for record in caplog.records if record.name == "django_durable.surroundings"]
+    assert told.levelname == "WARNING"
+    assert run.id in told.getMessage()
+
+
+def test_a_zone_that_cannot_be_named_does_not_keep_a_run_from_being_enqueued(drain):
+    @workflow(name="asks")
+    def asks():
+        return timezone.get_current_timezone_name()
+
+    with timezone.override(Anonymous()):
+        run = asks.enqueue()
+    drain()
+    assert run.result() == timezone.get_default_timezone_name()
+
+
+@pytest.mark.parametrize("before", [None, "Asia/Tokyo"])
+def test_what_a_body_or_step_activates_ends_with_it(drain, before):
+    @step
+    def acts():
+        timezone.activate("Asia/Kolkata")
+        translation.activate("de")
+
+    @workflow(name="acts_so")
+    def acts_so(directly):
+        acts.declaration.function() if directly else acts()
+
+    @workflow(name="acts_async")
+    async def acts_async():
+        await acts.acall()
+        acts.declaration.function()
+
+    @workflow(name="asks")
+    def asks():
+        return translation.get_language(), timezone.get_current_timezone_name()
+
+    with timezone.override(before), translation.override("fr"):
+        around = timezone.get_current_timezone_name()
+        for run in (acts_so.enqueue(True), acts_so.enqueue(False), acts_async.enqueue()):
+            drain()
+            assert run.status == Status.SUCCESS
+            assert (translation.get_language(), timezone.get_current_timezone_name()) == ("fr", around)
+    run = asks.enqueue()
+    drain()
+    assert run.result() == ("en-us", timezone.get_default_timezone_name())
 
 
 tenant: ContextVar[str | None] = ContextVar("tenant", default=None)

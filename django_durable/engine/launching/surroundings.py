@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any, Protocol
-from zoneinfo import ZoneInfo
 
 from django.conf import settings as django_settings
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
 from django_durable.conf import settings
+from django_durable.engine.launching import zones
 
 
 class ContextHook(Protocol):
@@ -29,10 +29,10 @@ class ContextHook(Protocol):
 def capture() -> str:
     """The headers of a run that is enqueued now, as JSON."""
     headers: dict[str, Any] = {}
-    language, zone = translation.get_language(), timezone.get_current_timezone_name()
+    language, zone = translation.get_language(), zones.told(timezone.get_current_timezone())
     if language is not None and language != django_settings.LANGUAGE_CODE:
         headers["language"] = language
-    if zone != timezone.get_default_timezone_name():
+    if zone != zones.told(timezone.get_default_timezone()):
         headers["timezone"] = zone
     for path in settings().context:
         value = _hook(path).capture()
@@ -43,13 +43,12 @@ def capture() -> str:
 
 @contextmanager
 def restored(headers: str | dict[str, Any]) -> Iterator[None]:
-    """The surroundings of the enqueue, whatever those of this thread are."""
+    """The surroundings of the enqueue, whatever those of this thread are; these are back afterwards."""
     given = json.loads(headers) if isinstance(headers, str) else headers
     with ExitStack() as stack:
         stack.enter_context(translation.override(given.get("language", django_settings.LANGUAGE_CODE)))
-        zone = given.get("timezone")
-        if zone is not None:
-            stack.enter_context(timezone.override(ZoneInfo(zone)))
+        # None is the default zone, and takes what the body activates back with it
+        stack.enter_context(timezone.override(zones.found(given.get("timezone"))))
         for path in settings().context:
             if path in given:
                 stack.enter_context(_hook(path).restored(given[path]))
