@@ -22,7 +22,6 @@ from django_durable import (
 from django_durable.core.states import Status
 from django_durable.exceptions import (
     ChildCancelled,
-    ConflictingWorkflow,
     InvalidOption,
     OutsideWorkflow,
     ResultTimeout,
@@ -280,9 +279,8 @@ def test_branches_that_wait_for_runs_of_others_and_events_wake_without_looking(d
     assert run.result() == [2 if how == "event" else 1]
 
 
-def test_an_id_made_for_a_child_that_a_stranger_bears_is_refused(drain, double):
-    double.using(id="order-1").enqueue(1)
-    double.using(id="bulk-1-2").enqueue(1)
+def test_a_stranger_that_bears_an_id_made_for_a_child_is_left_alone(drain, double):
+    strangers = [double.using(id=each).enqueue(1) for each in ("order-1", "bulk-1-2", "bulk-1.2-1")]
 
     @workflow(name="one")
     def one():
@@ -294,10 +292,10 @@ def test_an_id_made_for_a_child_that_a_stranger_bears_is_refused(drain, double):
 
     runs = [one.using(id="order").enqueue(), many.using(id="bulk").enqueue()]
     drain()
-    for run in runs:
-        with pytest.raises(ConflictingWorkflow, match="did not start"):
-            run.result()
-    assert not WorkflowStatus.objects.filter(pk="bulk-1-1").exists()
+    assert [run.result() for run in runs] == [42, [2, 4]]
+    assert [each.result() for each in strangers] == [2, 2, 2]
+    children = WorkflowStatus.objects.filter(parent__isnull=False).order_by("id")
+    assert [each.id for each in children] == ["bulk-1.3-1", "bulk-1.3-2", "order-1.2"]
 
 
 @pytest.mark.parametrize("letter", ["x", "🐍"])

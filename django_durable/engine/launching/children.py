@@ -51,10 +51,7 @@ def _begin_many(name: str, options: Options, calls: list[Call]) -> Operation:
     inherited = _inherited(context, options)
 
     def do(number: int) -> Done:
-        ids = [launcher.own_id(context.run.id, number, index) for index in range(1, len(calls) + 1)]
-        parent = (context.run.id, number)
-        launcher.insert_many(name, inherited, list(zip(ids, calls, strict=True)), parent)
-        return Done(ids)
+        return Done(launcher.enqueue_children(name, inherited, calls, (context.run.id, number)))
 
     return _as_handles(effect(context, ENQUEUE_MANY, do))
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from typing import Any, NoReturn
 
 from django_durable.conf import settings
-from django_durable.core.identifiers import MAX_BYTES
 from django_durable.core.options import Options
 from django_durable.core.states import ACTIVE
 from django_durable.core.uuid7 import uuid7
@@ -19,6 +17,7 @@ from django_durable.engine.execution.effects import guarded
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import surroundings
 from django_durable.engine.launching.notices import give_notice
+from django_durable.engine.launching.own_ids import free_ids, own_id
 from django_durable.exceptions import (
     ConflictingWorkflow,
     Deduplicated,
@@ -45,37 +44,35 @@ def enqueue(name: str, options: Options, call: Call) -> Handle:
 
 def enqueue_encoded(name: str, options: Options, given: str) -> Handle:
     """The same for arguments that are text already."""
-    return guarded(lambda: _put(name, options, given, NO_PARENT)[0])
+    return guarded(lambda: _put(name, options, given, NO_PARENT))
 
 
 def enqueue_child(name: str, options: Options, call: Call, parent: tuple[str, int]) -> Handle:
-    """The same for a body; the id is made of its own and the number of the call, unless one is given."""
-    own = own_id(*parent) if options.id is None else None
-    child, is_new = _put(name, options.changed(id=own or options.id), encoded(name, call), parent)
-    if not is_new and child.id == own:
-        _refuse_strangers(name, [own], parent, child.using)
-    return child
+    """The same for a body; the id is made of its own and the number of the call, unless one is given.
+
+    A run that bears such an id is another's, or was started by a call that is dropped: it is left alone.
+    """
+    given = encoded(name, call)
+    if options.id is not None:
+        return _put(name, options, given, parent)
+    own = own_id(parent)
+    while True:
+        try:
+            return _put(name, options.changed(id=own, on_conflict="reject"), given, parent)
+        except (WorkflowIDInUse, ConflictingWorkflow):
+            [own] = free_ids(parent, [None], database.alias())
 
 
-def own_id(parent: str, *numbers: int) -> str:
-    """The id of a child: its parent's and the number of the call; a digest stands for one too long."""
-    tail = "".join(f"-{number}" for number in numbers)
-    if len(parent.encode()) + len(tail) <= MAX_BYTES:
-        return f"{parent}{tail}"
-    return f"{sha256(parent.encode()).hexdigest()}{tail}"
-
-
-def _put(name: str, options: Options, given: str, parent: Parent) -> tuple[Handle, bool]:
-    """The run, and whether it is new."""
+def _put(name: str, options: Options, given: str, parent: Parent) -> Handle:
     using = database.alias()
     params = _params(name, options, parent)
     workflow_id = options.id or uuid7()
     for _ in range(INSERT_TRIES):
         if _insert(params, [(workflow_id, given)], using):
-            return Handle(workflow_id, using), True
+            return Handle(workflow_id, using)
         existing = _existing(name, workflow_id, options, params["queue"], using)
         if existing is not None:
-            return existing, False
+            return existing
     raise RuntimeError(
         f"workflow {workflow_id!r} appeared and vanished {INSERT_TRIES} times while it was enqueued"
     )
@@ -88,17 +85,28 @@ def enqueue_many(name: str, options: Options, calls: Iterable[Call]) -> list[Han
     return guarded(lambda: insert_many(name, options, [(uuid7(), call) for call in calls], NO_PARENT))
 
 
+def enqueue_children(
+    name: str, options: Options, calls: Sequence[Call], parent: tuple[str, int]
+) -> list[str]:
+    """The same for a body; returns the ids, made of its own, the number of the call and the place in it."""
+    ids = free_ids(parent, range(1, len(calls) + 1), database.alias())
+    insert_many(name, options, list(zip(ids, calls, strict=True)), parent)
+    return ids
+
+
 def insert_many(
     name: str, options: Options, calls: Sequence[tuple[str, Call]], parent: Parent
 ) -> list[Handle]:
-    """Put runs with these ids in line; those that are there already stay as they are."""
+    """Put runs with these ids in line; raises WorkflowIDInUse if one of them is taken."""
     using = database.alias()
     params = _params(name, options, parent)
     rows = [(workflow_id, encoded(name, call)) for workflow_id, call in calls]
     for start in range(0, len(rows), ROWS_A_STATEMENT):
         batch = rows[start : start + ROWS_A_STATEMENT]
-        if len(_insert(params, batch, using)) < len(batch):
-            _refuse_strangers(name, [workflow_id for workflow_id, _ in batch], parent, using)
+        inserted = set(_insert(params, batch, using))
+        for workflow_id, _ in batch:
+            if workflow_id not in inserted:
+                raise WorkflowIDInUse(workflow_id)
     return [Handle(workflow_id, using) for workflow_id, _ in rows]
 
 
@@ -175,14 +183,6 @@ def _existing(name: str, workflow_id: str, options: Options, queue: str, using: 
     if options.on_duplicate == "reject":
         raise Deduplicated(queue, str(options.deduplication_id), holder)
     return Handle(holder, using)
-
-
-def _refuse_strangers(name: str, ids: Sequence[str], parent: Parent, using: str) -> None:
-    """An id that was made for a child may be another run's, which would be taken for the child."""
-    rows = WorkflowStatus.objects.using(using).filter(pk__in=ids).order_by("pk")
-    for workflow_id, taken, starter in rows.values_list("pk", "name", "parent_id"):
-        if starter != parent[0] or not _is_function(name, taken):
-            raise ConflictingWorkflow(workflow_id, taken, name, parent[0])
 
 
 def _is_function(name: str, taken: str) -> bool:

@@ -3,7 +3,8 @@
 --   rides on   durable_step_output_pkey, durable_mailbox, durable_stream_entry_pkey, durable_event_history_pkey,
 --              durable_event_pkey, durable_workflow_status_pkey
 --   locks      the rows it changes; exact only while the runs' rows are held
---   returns    the children that failed, of whose failures the records are cut
+--   returns    the children that failed, of whose failures the records are cut, and whose calls are kept; with
+--              those whose calls are cut and will find them again, since their ids are not made of the calls
 WITH asked AS MATERIALIZED (
     SELECT * FROM unnest(%(ids)s::text[], %(steps)s::int[]) AS asked (id, step)
 ), given AS MATERIALIZED (
@@ -28,7 +29,7 @@ WITH asked AS MATERIALIZED (
         OR s.name LIKE 'durable.%%.timer'
             AND EXISTS (SELECT FROM failed WHERE failed.id = s.workflow_id AND failed.step = s.step - 1)
     )
-    RETURNING s.workflow_id, s.child, s.name, s.error
+    RETURNING s.workflow_id, s.child, s.name, s.error, given.step AS cut_from
 ), messages AS (
     UPDATE durable_message AS m
     SET consumed_step = NULL
@@ -62,4 +63,10 @@ WITH asked AS MATERIALIZED (
 SELECT DISTINCT c.id
 FROM steps
 JOIN durable_workflow_status AS c ON c.id = steps.child AND c.parent_id = steps.workflow_id
+CROSS JOIN LATERAL (VALUES (c.parent_id), (encode(sha256(convert_to(c.parent_id, 'UTF8')), 'hex'))) AS made (head)
 WHERE steps.error IS NOT NULL AND steps.name = 'durable.result' AND c.status || '' = 'ERROR'
+GROUP BY c.id
+HAVING NOT bool_or(
+    c.parent_step >= steps.cut_from AND starts_with(c.id, made.head)
+    AND substr(c.id, length(made.head) + 1) ~ ('^-' || c.parent_step || '([.][0-9]+)?(-[0-9]+)?$')
+)
