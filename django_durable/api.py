@@ -160,26 +160,32 @@ def enqueue_by_name(name: str, *args: Any, options: Options | None = None, **kwa
     from django_durable.core.identifiers import check_identifier
     from django_durable.engine.launching import children
 
-    return children.enqueue(check_identifier("workflow name", name), options or Options(), (args, kwargs))
+    checked = check_identifier("workflow name", name)
+    return children.enqueue(checked, options or Options(), (args, kwargs), door="enqueue_by_name()")
 
 
 def retrieve(workflow_id: str | Handle) -> Handle:
     """A handle on a run that exists; raises WorkflowNotFound."""
     from django_durable.engine.handle import Handle
 
-    handle = Handle(workflow_id)
-    _ = handle.status
+    handle: Handle = perform("retrieve()", Handle(workflow_id).seen)
     return handle
+
+
+aenqueue_by_name = twin(enqueue_by_name)
+aretrieve = twin(retrieve)
 
 
 __all__ = [
     "aclose_stream",
     "adeprecate_patch",
+    "aenqueue_by_name",
     "agather",
     "aget_event",
     "apatch",
     "aread_stream",
     "arecv",
+    "aretrieve",
     "asend",
     "asend_many",
     "aset_event",

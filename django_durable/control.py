@@ -17,7 +17,7 @@ from django_durable.core.options import Options
 from django_durable.engine import listing, transitions
 from django_durable.engine.execution import replay as replaying
 from django_durable.engine.execution.context import refuse_inside
-from django_durable.engine.execution.drive import twin
+from django_durable.engine.execution.drive import at_once, perform, twin
 from django_durable.engine.execution.replay import Replay
 from django_durable.engine.handle import Handle, each_of, id_of, ids_of
 from django_durable.engine.listing import Counts, Filters
@@ -107,13 +107,19 @@ def set_attributes(ids: Runs, attributes: Mapping[str, Any]) -> list[str]:
 def list_workflows(filters: Filters | None = None, **given: Any) -> list[WorkflowStatus]:
     """Runs that fit every filter, the newest first; payloads are read when they are asked for."""
     refuse_inside("control.list_workflows()")
-    return listing.find(filters or Filters(**given), database.alias())
+    wanted, using = filters or Filters(**given), database.alias()
+    found: list[WorkflowStatus] = perform(
+        "list_workflows()", lambda: at_once(lambda: listing.find(wanted, using))
+    )
+    return found
 
 
 def counts(filters: Filters | None = None, *, by: str | Iterable[str] = ("status",), **given: Any) -> Counts:
     """How many runs fit, by the columns named, or the one."""
     refuse_inside("control.counts()")
-    return listing.count(filters or Filters(**given), _columns(by), database.alias())
+    wanted, columns, using = filters or Filters(**given), _columns(by), database.alias()
+    found: Counts = perform("counts()", lambda: at_once(lambda: listing.count(wanted, columns, using)))
+    return found
 
 
 def pause(queues: str | Iterable[str]) -> int:
@@ -193,3 +199,8 @@ adelete = twin(delete)
 aset_delay = twin(set_delay)
 aset_priority = twin(set_priority)
 aset_attributes = twin(set_attributes)
+alist_workflows = twin(list_workflows)
+acounts = twin(counts)
+apause = twin(pause)
+aunpause = twin(unpause)
+aset_latest_version = twin(set_latest_version)

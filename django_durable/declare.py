@@ -67,8 +67,13 @@ class Enqueuer(Generic[P]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Inside a workflow body: start a child and wait for its result."""
         self.declaration.check_call(args, kwargs)
+        declaration = self.declaration
         return _children().call(
-            self.declaration.name, self.options, (args, kwargs), is_async=self.declaration.is_async
+            declaration.name,
+            self.options,
+            (args, kwargs),
+            is_async=declaration.is_async,
+            instead=f"{getattr(declaration.function, '__name__', 'its')}.acall()",
         )
 
     acall = twin(__call__, "acall")

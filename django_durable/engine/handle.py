@@ -14,7 +14,7 @@ from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import FINAL, Status
 from django_durable.engine import transitions
 from django_durable.engine.execution.context import current
-from django_durable.engine.execution.drive import Operation, at_once, perform, twin
+from django_durable.engine.execution.drive import Operation, Raised, at_once, perform, twin
 from django_durable.engine.execution.effects import observe
 from django_durable.engine.waits import results
 from django_durable.exceptions import (
@@ -84,6 +84,9 @@ class Handle:
         if found is None:
             raise WorkflowNotFound(self.id)
         return found
+
+    async def arecord(self) -> WorkflowStatus:
+        return await sync_to_async(lambda: self.record)()
 
     @property
     def status(self) -> Status:
@@ -167,11 +170,19 @@ class Handle:
     afork = twin(fork)
     adelete = twin(delete)
 
+    def seen(self) -> Operation:
+        """The handle itself, once it was seen that there is such a run; inside a body a recorded look."""
+        return self._unless_raised(self._observation())
+
+    def _unless_raised(self, look: Operation) -> Operation:
+        seen = yield from look
+        return seen if isinstance(seen, Raised) else self
+
     def _do(self, verb: str, act: Callable[[list[str]], list[str]]) -> Any:
         return transitions.managed(verb, lambda: act([self.id]))
 
     def _observe(self) -> Any:
-        return perform("status", self._observation)
+        return perform("status", self._observation, instead="astatus()")
 
     def _observation(self) -> Operation:
         context = current()

@@ -1,4 +1,4 @@
-"""A body that cancels its own run among others, or with the runs it started: the others first, then itself."""
+"""A body that cancels its own run with others, or with the runs it started: the others first, then itself."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_body_that_cancels_itself_with_its_children_takes_them_with_it(drain, 
         children.append(waits.enqueue())
         if door == "handle":
             control.handle(workflow_id()).cancel("enough", cascade=True)
-        control.cancel([workflow_id()], reason="enough", cascade=True)
+        control.cancel([workflow_id() or ""], reason="enough", cascade=True)
 
     run = parent.enqueue()
     drain()

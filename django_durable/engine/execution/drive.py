@@ -68,16 +68,19 @@ def at_once(result: Any) -> Operation:
     yield
 
 
-def perform(call: str, begin: Callable[[], Operation | Light], *, is_async: bool = False) -> Any:
+def perform(
+    call: str, begin: Callable[[], Operation | Light], *, is_async: bool = False, instead: str = ""
+) -> Any:
     """The value of the call, or a coroutine of it if an async twin asked or the call is async by itself.
 
-    `begin` takes the call's numbers, so calls are numbered in the order in which they are made.
+    `begin` takes the call's numbers, so calls are numbered in the order in which they are made. `instead` is
+    what an async body has to await, where that is not the name of the call with the prefix `a`.
     """
     context = current()
     wants_coroutine = is_async or _as_coroutine.get()
     if context is not None and context.is_async:
         if not wants_coroutine:
-            raise AwaitNeeded(call, f"a{call}")
+            raise AwaitNeeded(call, instead or f"a{call}")
         return _adrive(context, begin())
     if wants_coroutine and not is_async:
         return _adrive_freely(begin)

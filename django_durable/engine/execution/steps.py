@@ -25,7 +25,12 @@ def call_step(
     context: WorkflowContext, step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The recorded result of this call, or the result of running it now, committed before it is returned."""
-    return perform(step.name, lambda: _begin(context, step, args, kwargs), is_async=step.is_async)
+    return perform(
+        f"step {step.name!r}",
+        lambda: _begin(context, step, args, kwargs),
+        is_async=step.is_async,
+        instead=f"{getattr(step.function, '__name__', 'its')}.acall()",
+    )
 
 
 def _begin(

@@ -19,20 +19,20 @@ ENQUEUE = "durable.enqueue"
 ENQUEUE_MANY = "durable.enqueue_many"
 
 
-def enqueue(name: str, options: Options, call: Call) -> Handle:
+def enqueue(name: str, options: Options, call: Call, *, door: str = "enqueue()") -> Handle:
     """Put a run in line; inside a body, as its child and a recorded step of it."""
-    return perform("enqueue()", lambda: _begin(name, options, call))
+    return perform(door, lambda: _begin(name, options, call))
 
 
 def enqueue_many(name: str, options: Options, calls: list[Call]) -> list[Handle]:
     return perform("enqueue_many()", lambda: _begin_many(name, options, calls))
 
 
-def call(name: str, options: Options, call: Call, *, is_async: bool) -> object:
+def call(name: str, options: Options, call: Call, *, is_async: bool, instead: str) -> object:
     """Start a child and wait for its result; the parent leaves its worker meanwhile."""
     if current() is None:
         raise OutsideWorkflow(f"{name}() starts a child and waits for it, so it")
-    return perform(f"{name}()", lambda: _begin_call(name, options, call), is_async=is_async)
+    return perform(f"{name}()", lambda: _begin_call(name, options, call), is_async=is_async, instead=instead)
 
 
 def _begin(name: str, options: Options, call: Call) -> Operation:
