@@ -7,15 +7,17 @@ import sys
 import threading
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
-from django_durable import sleep, step, workflow
+from django_durable import sleep, step, workflow, workflow_id
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.runner import Runner
 from django_durable.engine.launching import local
 from django_durable.exceptions import InsideWorkflow, InvalidOption, NotSerializable
-from django_durable.models import Executor, Limit, Queue, WorkflowStatus
+from django_durable.maintenance.recovery import forget
+from django_durable.models import Executor, Limit, Queue, WorkflowStatus, database
+from django_durable.models.executor import ExecutorQuerySet
 from tests.testapp.workflows import echo
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,6 +91,87 @@ def test_the_process_is_registered_while_something_runs_and_not_longer(declare):
     for process in local._processes:
         process._threads.shutdown()
     assert not Executor.objects.exists()
+
+
+class Frozen:
+    """A run that is held in a step, in a process that was frozen past its lease: others took it for lost."""
+
+    def __init__(self, declare):
+        self.held, self.go = threading.Event(), threading.Event()
+
+        @step
+        def hold():
+            self.held.set()
+            self.go.wait(10)
+
+        @declare
+        def holds():
+            hold()
+
+        holds.start()
+        assert self.held.wait(10)
+        (self.process,) = local._processes
+        self.lost = Executor.objects.get().id
+        self.process._trusted_until = 0.0
+        database.fetch("recover", {"executor": self.lost, "batch": 10, "max_claims": 101}, "default")
+        assert forget(self.lost, "default")
+
+    def end(self):
+        self.go.set()
+        self.process._threads.shutdown()
+
+
+@pytest.fixture
+def frozen(declare):
+    frozen = Frozen(declare)
+    yield frozen
+    frozen.end()
+
+
+def test_a_process_that_was_taken_for_lost_starts_under_a_new_executor(declare, frozen, caplog):
+    @step
+    def owner():
+        return WorkflowStatus.objects.get(pk=workflow_id()).executor_id
+
+    @declare
+    def asks():
+        return owner()
+
+    run = asks.start()
+    claimed_by = run.result(timeout=10)
+    successor = Executor.objects.get()
+    assert (claimed_by, successor.pid) == (successor.id, os.getpid())
+    (told,) = [record for record in caplog.records if record.name == "django_durable.start"]
+    assert (told.executor, told.successor) == (str(frozen.lost), str(successor.id))
+    frozen.end()
+    assert not Executor.objects.exists()
+
+
+def test_a_lease_that_cannot_be_renewed_is_followed_by_another(frozen):
+    class OneBeat(threading.Event):
+        def wait(self, timeout=None):
+            return self.is_set() or self.set()
+
+    frozen.process._keep(OneBeat(), "default")
+    assert Executor.objects.get().id == frozen.process._executor != frozen.lost
+    frozen.end()
+    assert not Executor.objects.exists()
+
+
+def test_a_process_whose_row_could_not_be_deleted_registers_anew(declare, monkeypatch, caplog):
+    @declare
+    def returns():
+        return 1
+
+    def refuse(rows):
+        monkeypatch.undo()
+        raise OperationalError("not now")
+
+    monkeypatch.setattr(ExecutorQuerySet, "delete", refuse)
+    returns.start().result(timeout=10)
+    local._processes[0]._threads.shutdown()
+    assert "not now" in caplog.text
+    assert local._processes[0]._executor is None
 
 
 def test_a_started_run_that_waits_long_leaves_the_process(declare):

@@ -13,8 +13,10 @@ import logging
 import os
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 from django.db import connections, transaction
@@ -34,9 +36,15 @@ from django_durable.engine.launching.launcher import Call
 from django_durable.exceptions import InsideWorkflow, InvalidOption
 from django_durable.models import DEFAULT_QUEUE, Executor, Limit, Queue, WorkflowStatus, database
 from django_durable.models.database import Clock
+from django_durable.signals import executor_lost
 
 THREADS = 32
+TRUSTED = 0.9  # of the lease, counted from before it was asked for
 SET_ASIDE = 5.0  # seconds for a run whose execution ended in a way that is not an outcome
+LOST = (
+    "executor %s of start() was taken for lost and its workflows were given to others; it goes on as %s. "
+    "Was the process stopped, or starved, for longer than DURABLE['LEASE']?"
+)
 
 logger = logging.getLogger("django_durable.start")
 
@@ -75,6 +83,7 @@ class Process:
         self._lock = threading.Lock()
         self._running = 0
         self._executor: UUID | None = None
+        self._trusted_until = 0.0  # by the monotonic clock; then the row may be gone
         self._idle = threading.Event()
 
     def submit(self, workflow_id: str, using: str) -> None:
@@ -99,12 +108,14 @@ class Process:
     def _enter(self, using: str) -> UUID:
         with self._lock:
             if self._executor is None:
-                self._executor = _register(using)
+                self._executor = self._register(using)
                 self._idle = threading.Event()
                 keeper = threading.Thread(
-                    target=_keep, args=(self._executor, using, self._idle), daemon=True, name="durable-lease"
+                    target=self._keep, args=(self._idle, using), daemon=True, name="durable-lease"
                 )
                 keeper.start()
+            elif time.monotonic() >= self._trusted_until and not self._renew(self._executor, using):
+                self._become_another(using)
             self._running += 1
             return self._executor
 
@@ -113,8 +124,40 @@ class Process:
             self._running -= 1
             if not self._running and self._executor is not None:
                 self._idle.set()
-                Executor.objects.using(using).filter(pk=self._executor).delete()
-                self._executor = None
+                executor, self._executor = self._executor, None
+                Executor.objects.using(using).filter(pk=executor).delete()
+
+    def _keep(self, idle: threading.Event, using: str) -> None:
+        while not idle.wait(settings().heartbeat_interval):
+            executor = self._executor
+            if executor is None or through_outages(partial(self._renew, executor, using), using):
+                continue
+            with self._lock:
+                if self._executor == executor:
+                    through_outages(partial(self._become_another, using), using)
+        connections[using].close()
+
+    def _become_another(self, using: str) -> None:
+        lost, self._executor = self._executor, self._register(using)
+        extra = {"event": "executor_lost", "executor": str(lost), "successor": str(self._executor)}
+        logger.error(LOST, lost, self._executor, extra=extra)
+        executor_lost.send_robust(Executor, executor=lost, successor=self._executor)
+
+    def _register(self, using: str) -> UUID:
+        began = time.monotonic()
+        executor = _register(using)
+        self._trust(began)
+        return executor
+
+    def _renew(self, executor: UUID, using: str) -> bool:
+        began = time.monotonic()
+        is_held = Executor.objects.using(using).renew(executor, timedelta(seconds=settings().lease))
+        if is_held:
+            self._trust(began)
+        return is_held
+
+    def _trust(self, since: float) -> None:
+        self._trusted_until = since + settings().lease * TRUSTED
 
 
 _processes: list[Process] = []
@@ -160,10 +203,3 @@ def _register(using: str) -> UUID:
     )
     executor.save(using=using, force_insert=True)
     return executor.id
-
-
-def _keep(executor: UUID, using: str, idle: threading.Event) -> None:
-    lease = timedelta(seconds=settings().lease)
-    while not idle.wait(settings().heartbeat_interval):
-        through_outages(lambda: Executor.objects.using(using).renew(executor, lease), using)
-    connections[using].close()
