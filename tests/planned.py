@@ -94,6 +94,9 @@ CLAIM = {
     "partitions_in_flight": Wanted({**COUNTED, "partitions": ["p1", ""]}, 50, sorts=True),
     "limit_rooms": Wanted({"keys": "k1\x1fk2", "oldest": "oldest\x1foldest"}, 50),
     "count_starts": Wanted({"buckets": ["limit\x1fk1"], "period": timedelta(seconds=60)}, 50),
+    "next_room": Wanted(
+        {"buckets": ["limit\x1fk1"], "starts": [5], "seconds": [60.0], "keys": "k1\x1fk2"}, 50, sorts=True
+    ),
     "record_starts": Wanted({"buckets": ["limit\x1fk1"] * 20}, 300, inserts=True),
     "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, guarded=True),
     "read_floors": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, guarded=True),
@@ -115,7 +118,7 @@ LINE = {
             "input": "{}",
             "serialization": "json",
             "queue": QUEUE,
-            "deduplication_id": "d",
+            "deduplication_ids": ["d", "e"],
             "name": "w",
         },
         50,

@@ -135,10 +135,50 @@ def test_a_period_that_is_over_frees_the_key_at_once(drain, imports):
     assert imports.debounce("key", 60).enqueue("b") != first
 
 
-def test_an_ordinary_run_that_holds_the_key_is_no_debounced_one(imports):
-    imports.using(deduplication_id="key").enqueue("a")
+def test_an_ordinary_run_is_no_debounced_one_whatever_deduplication_id_it_holds(imports):
+    ordinary = imports.using(deduplication_id="key", delay=60).enqueue("a")
+    run = imports.debounce("key", 60).enqueue("b")
+    assert run != ordinary
+    held = run.record.deduplication_id
+    run.cancel()
+    imports.using(deduplication_id=held).enqueue("a")
     with pytest.raises(Deduplicated):
         imports.debounce("key", 60).enqueue("b")
+
+
+def test_two_functions_debounce_one_key_in_one_queue_each_for_itself(drain, imports):
+    @workflow(name="exports")
+    def exports(what):
+        return f"{what} out"
+
+    runs = [each.debounce("user", 60).enqueue("a") for each in (imports, exports)]
+    assert [each.debounce("user", 60).enqueue("b") for each in (imports, exports)] == runs
+    drain.hasten()
+    drain()
+    assert [run.result() for run in runs] == ["b", "b out"]
+
+
+def test_names_and_keys_that_run_together_are_told_apart(imports):
+    @workflow(name='imports", "a')
+    def other():
+        """Does nothing."""
+
+    first, second = imports.debounce('a", "b', 60).enqueue("x"), other.debounce("b", 60).enqueue()
+    assert first.record.deduplication_id != second.record.deduplication_id
+
+
+@pytest.mark.parametrize("letter", ["k", "🐍"])
+def test_a_key_as_long_as_can_be_is_debounced(imports, letter):
+    key = letter * (255 // len(letter.encode()))
+    run = imports.debounce(key, 60).enqueue("a")
+    assert imports.debounce(key, 60).enqueue("b") == run
+    assert imports.debounce(key[1:], 60).enqueue("b") != run
+
+
+def test_a_debounced_run_that_is_in_line_under_the_key_alone_is_still_put_off(imports):
+    run = imports.debounce("key", 60).enqueue("a")
+    WorkflowStatus.objects.filter(pk=run.id).update(deduplication_id="key")
+    assert imports.debounce("key", 60).enqueue("b") == run
 
 
 @pytest.mark.parametrize("options", [{"deduplication_id": "x"}, {"delay": 5}])

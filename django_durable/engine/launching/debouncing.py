@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
-from django_durable.core.identifiers import check_identifier
+from django_durable.core.identifiers import MAX_BYTES, check_identifier
 from django_durable.core.options import Options, duration
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import current
@@ -31,6 +33,11 @@ class Debounce:
         if not self.period:
             raise InvalidOption("period must be longer than nothing")
 
+    def deduplication_id(self, name: str) -> str:
+        """What the key's run of this function holds in its queue; a digest stands for one too long."""
+        own = json.dumps([name, self.key], ensure_ascii=False)
+        return own if len(own.encode()) <= MAX_BYTES else sha256(own.encode()).hexdigest()
+
 
 def enqueue(debounce: Debounce, name: str, options: Options, call: Call) -> Operation:
     """The one run of the key that has not started; inside a body this is a recorded step."""
@@ -48,16 +55,16 @@ def enqueue(debounce: Debounce, name: str, options: Options, call: Call) -> Oper
 
 
 def _bounce(debounce: Debounce, name: str, options: Options, call: Call) -> Handle:
-    using = database.alias()
+    using, held = database.alias(), debounce.deduplication_id(name)
     params: dict[str, Any] = {
         "queue": options.queue or DEFAULT_QUEUE,
         "name": name,
-        "deduplication_id": debounce.key,
+        "deduplication_ids": [held, debounce.key],  # the key alone: runs in line from before it had a name
         "period": debounce.period,
         "input": launcher.encoded(name, call),
         "serialization": payloads.own().tag,
     }
-    own = options.changed(deduplication_id=debounce.key, delay=debounce.period, on_duplicate="reject")
+    own = options.changed(deduplication_id=held, delay=debounce.period, on_duplicate="reject")
     for attempt in range(1, TRIES + 1):
         moved = database.fetch("bounce", params, using)
         if moved:
@@ -65,7 +72,7 @@ def _bounce(debounce: Debounce, name: str, options: Options, call: Call) -> Hand
         try:
             run = launcher.enqueue(name, own, call)
         except Deduplicated:
-            if attempt == TRIES:  # no debounced run: an ordinary one of the queue holds the key
+            if attempt == TRIES:  # no debounced run: an ordinary one of the queue holds that id
                 raise
             continue
         database.change("begin_bouncing", {"id": run.id, "max_wait": debounce.max_wait}, using)

@@ -8,6 +8,6 @@ SET delay_until = least(
         coalesce((w.headers ->> 'bounces_until')::timestamptz, 'infinity')
     ),
     input = %(input)s, serialization = %(serialization)s, updated_at = clock_timestamp()
-WHERE w.queue = %(queue)s AND w.deduplication_id = %(deduplication_id)s AND w.status = 'DELAYED'
+WHERE w.queue = %(queue)s AND w.deduplication_id = ANY(%(deduplication_ids)s::text[]) AND w.status = 'DELAYED'
     AND w.name = %(name)s AND w.headers @> '{"bounces": true}'
 RETURNING w.id
