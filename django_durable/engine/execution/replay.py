@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+from django.utils import timezone
+
+from django_durable.core.declaration import WorkflowDeclaration
 from django_durable.core.payloads import failures
 from django_durable.core.run import Run, microseconds
+from django_durable.core.states import Status
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
 from django_durable.engine.execution.context import Recorded, WorkflowContext
 from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
+from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
 from django_durable.engine.redaction import redacted_failure, redacts
 from django_durable.engine.waits.results import Settled
 from django_durable.exceptions import (
     ControlFlow,
+    StepFailed,
     UnexpectedStep,
     WorkflowCancelled,
     WorkflowNotFound,
@@ -71,6 +77,13 @@ class NoRecorder:
         raise AssertionError("a replay has no ending")
 
 
+class End(NamedTuple):
+    """How the body ended here."""
+
+    output: str | None = None
+    error: BaseException | None = None
+
+
 def replay(workflow_id: str, using: str) -> Replay:
     """Raises WorkflowNotFound, UnknownWorkflow, or what keeps the arguments from being read."""
     row = WorkflowStatus.objects.using(using).filter(pk=workflow_id).first()
@@ -78,49 +91,80 @@ def replay(workflow_id: str, using: str) -> Replay:
         raise WorkflowNotFound(workflow_id)
     declaration = workflows.get(row.name)
     args, kwargs = payloads.decode_call(row.input, row.serialization)
-    context = ReplayContext(
-        _run(row),
-        _history(workflow_id, using),
-        NoRecorder(),
-        using,
-        call_step,
-        atomic_depth=depth(using),
-        is_async=declaration.is_async,
-    )
-    divergence = stopped_at = ""
-    try:
-        divergence = _against(row, context, value=call_body(context, declaration, args, kwargs))
-    except EndOfHistory as end:
-        divergence = "" if context.is_async else _left_over(context)
-        stopped_at = str(end)
-    except UnexpectedStep as unexpected:
-        divergence = str(unexpected)
-    except BaseException as error:
-        divergence = _against(row, context, error=error)
-    count = sum(number > 0 for number in context.history)
+    history = _history(workflow_id, using)
+    with writing_nothing(using) as refusals:
+        context = ReplayContext(
+            _run(row),
+            history,
+            NoRecorder(),
+            using,
+            call_step,
+            atomic_depth=depth(using),
+            is_async=declaration.is_async,
+        )
+        end = _end(context, declaration, args, kwargs)
+    divergence = _written(refusals, context) or _divergence(row, context, end)
+    stopped_at = str(end.error) if isinstance(end.error, EndOfHistory) else ""
+    count = sum(number > 0 for number in history)
     return Replay(workflow_id, row.name, count, min(context.last_step, count), divergence, stopped_at)
 
 
-def _against(
-    row: WorkflowStatus, context: ReplayContext, *, value: Any = None, error: BaseException | None = None
-) -> str:
-    """How the end of the body differs from the one that the row tells, if it tells one."""
-    if left := _left_over(context):
-        return left
-    if row.completed_at is None or row.status == "CANCELLED":
+def _end(
+    context: ReplayContext, declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> End:
+    try:
+        value = call_body(context, declaration, args, kwargs)
+        return End(payloads.encode(value, "the result", context.run.serialization))
+    except BaseException as error:
+        return End(error=error)
+
+
+def _written(refusals: Refusals, context: ReplayContext) -> str:
+    if not refusals.statements:
         return ""
+    return (
+        f"after call {context.last_step} the body itself writes to the database or locks rows "
+        f"({refusals.statements[0]} ...), which a replay refuses: let a step do it, and replay a run of that"
+    )
+
+
+def _divergence(row: WorkflowStatus, context: ReplayContext, end: End) -> str:
+    if isinstance(end.error, EndOfHistory):
+        return "" if context.is_async else _left_over(context)
+    if isinstance(end.error, UnexpectedStep) and end.error is context.broken_by:
+        return str(end.error)
+    return _left_over(context) or _against(row, end)
+
+
+def _against(row: WorkflowStatus, end: End) -> str:
+    """How the end of the body differs from the one that the row tells, if it tells one."""
+    if row.status not in (Status.SUCCESS, Status.ERROR):
+        return ""  # it goes on, or something else than its body ended it
     settled = Settled(row.id, row.status, row.output, row.error, row.serialization)
     recorded = settled.failure(WorkflowCancelled)
-    if (recorded is None) != (error is None):
+    if recorded is not None and end.error is not None:
+        same = failures.summary(row.error or "").type in _types(end.error)
+        return "" if same else f"it raised {_shown(recorded, row)}, and here {_shown(end.error, row)}"
+    if recorded is not None or end.error is not None:
         ends = [
-            "it returned" if end is None else f"it raised {_shown(end, row)}" for end in (recorded, error)
+            "it returned" if error is None else f"it raised {_shown(error, row)}"
+            for error in (recorded, end.error)
         ]
         return f"when it was recorded {ends[0]}, and here {ends[1]}"
-    if recorded is not None:
-        same = type(recorded) is type(error)
-        return "" if same else f"it raised {_shown(recorded, row)}, and here {_shown(error, row)}"
-    here = payloads.encode(value, "the result", row.serialization)
-    return "" if here == row.output else "it returned another value than here"
+    return "" if _same_value(end.output, row) else "it returned another value than here"
+
+
+def _types(error: BaseException) -> set[str]:
+    """Its own, and that of the error whose record it is read from, which was itself when it was recorded."""
+    own = failures.summary(failures.describe(error)).type
+    return {own, error.path} if isinstance(error, StepFailed) else {own}
+
+
+def _same_value(output: str | None, row: WorkflowStatus) -> bool:
+    """By the text, since a value may equal nothing, or by the value, since a set is written in any order."""
+    if output is None or row.output is None or output == row.output:
+        return output == row.output
+    return bool(payloads.decode(output, row.serialization) == payloads.decode(row.output, row.serialization))
 
 
 def _shown(error: BaseException | None, row: WorkflowStatus) -> str:
@@ -145,6 +189,13 @@ def _history(workflow_id: str, using: str) -> dict[int, Recorded]:
     return {row[0]: Recorded(*row) for row in rows.values_list(*columns)}
 
 
+def _aware(instant: datetime) -> datetime:
+    """Django reads instants without their zone where USE_TZ is off."""
+    if timezone.is_aware(instant):
+        return instant
+    return timezone.make_aware(instant, timezone.get_default_timezone())
+
+
 def _run(row: WorkflowStatus) -> Run:
     """As a claim would hand it out, without a deadline and with a token that owns nothing."""
     return Run(
@@ -159,7 +210,7 @@ def _run(row: WorkflowStatus) -> Run:
         row.claims,
         row.partition_key,
         row.limit_key,
-        microseconds(row.created_at),
+        microseconds(_aware(row.created_at)),
         microseconds(datetime.now(UTC)),
         None,
         row.parent_id,
