@@ -7,7 +7,6 @@ Each has an async twin with the prefix `a`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +19,7 @@ from django_durable.engine.execution.context import refuse_inside
 from django_durable.engine.execution.drive import at_once, perform, twin
 from django_durable.engine.execution.replay import Replay
 from django_durable.engine.handle import Handle, each_of, id_of, ids_of
+from django_durable.engine.launching.launcher import attributes_text
 from django_durable.engine.listing import Counts, Filters
 from django_durable.models import AppVersion, Queue, WorkflowStatus, database
 from django_durable.models.database import Clock
@@ -97,7 +97,7 @@ def set_priority(ids: Runs, priority: int) -> list[str]:
 
 def set_attributes(ids: Runs, attributes: Mapping[str, Any]) -> list[str]:
     """Replace the attributes of runs."""
-    given, text = ids_of(ids), json.dumps(dict(Options(attributes=attributes).attributes))
+    given, text = ids_of(ids), attributes_text(Options(attributes=attributes))
     return _do(
         "set_attributes",
         lambda using: transitions.edit(given, priority=None, attributes=text, using=using),

@@ -16,7 +16,10 @@ TIMERS = ["durable.sleep", "durable.recv.timer", "durable.get_event.timer", "dur
 
 
 def shift(by: timedelta | float) -> None:
-    """Let so much time pass for all runs: delays, sleeps, timeouts, deadlines, leases and rate windows."""
+    """Let so much time pass for all runs: delays, debounces, sleeps, timeouts, deadlines and rate windows.
+
+    Leases of workers do not move: a run that is claimed stays claimed.
+    """
     length = duration("by", by)
     for statement in ("shift_runs", "shift_steps", "shift_starts"):
         database.change(statement, {"by": length, "timers": TIMERS}, database.alias())

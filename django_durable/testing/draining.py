@@ -10,12 +10,14 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
 
 from django_durable.claim.claimer import Claimer
 from django_durable.conf import settings
 from django_durable.core.run import Run
 from django_durable.engine.execution.recorder import DirectRecorder
 from django_durable.engine.execution.runner import Runner
+from django_durable.exceptions import InsideTransaction
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
 from django_durable.maintenance.waker import Waker
@@ -34,9 +36,11 @@ def drain(*queues: str, most: int = MOST) -> int:
     """Run all that is ready, and what becomes ready meanwhile; returns how many executions that took.
 
     What waits for a time that has not come stays: see `shift`. Limits, versions and pauses hold as for
-    a worker. Raises EndlessDrain after `most` executions.
+    a worker. Raises EndlessDrain after `most` executions, and InsideTransaction within atomic(), other than
+    that of the TestCase.
     """
     using = database.alias()
+    _refuse_open_transaction(using)
     executions = 0
     with _executor(using) as executor:
         claimer, runner = Claimer(executor, using), Runner(DirectRecorder(using), using)
@@ -51,6 +55,14 @@ def drain(*queues: str, most: int = MOST) -> int:
 
 
 adrain = sync_to_async(drain)
+
+
+def _refuse_open_transaction(using: str) -> None:
+    try:
+        with transaction.atomic(using=using, durable=True):
+            pass
+    except RuntimeError as nested:
+        raise InsideTransaction("drain()") from nested
 
 
 def _ready(claimer: Claimer, queues: tuple[str, ...], using: str) -> list[Run]:

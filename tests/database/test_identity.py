@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from django_durable import enqueue_by_name, retrieve, workflow
+from django_durable import Options, enqueue_by_name, retrieve, workflow
 from django_durable.core.states import Status
 from django_durable.engine.handle import Handle
 from django_durable.exceptions import ConflictingWorkflow, WorkflowIDInUse, WorkflowNotFound
@@ -58,6 +58,19 @@ def test_a_run_enqueued_by_an_alias_or_before_a_rename_is_a_run_of_the_function(
 
     old = enqueue_by_name("before")
     assert body.using(id=old.id).enqueue() == old
+
+
+def test_a_run_enqueued_by_the_name_of_today_is_found_by_an_alias_and_by_no_other_name():
+    @workflow(name="after", aliases=["before"])
+    def body():
+        pass
+
+    run = body.enqueue()
+    assert enqueue_by_name("before", options=Options(id=run.id)) == run
+    with pytest.raises(ConflictingWorkflow):
+        enqueue_by_name("testapp.echo", options=Options(id=run.id))
+    with pytest.raises(ConflictingWorkflow):
+        enqueue_by_name("unknown here", options=Options(id=run.id))
 
 
 def test_a_run_under_an_alias_is_run_by_the_function(drain):

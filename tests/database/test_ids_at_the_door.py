@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from asgiref.sync import async_to_sync
 
-from django_durable import control, get_event, read_stream, recv, retrieve, send, send_many, workflow
+from django_durable import (
+    aread_stream,
+    control,
+    get_event,
+    read_stream,
+    recv,
+    retrieve,
+    send,
+    send_many,
+    workflow,
+)
 from django_durable.core.states import Status
 from django_durable.engine.handle import Handle
-from django_durable.exceptions import InvalidIdentifier, InvalidOption
+from django_durable.exceptions import InvalidIdentifier, InvalidOption, PayloadTooLarge
 from django_durable.models import AppVersion, Message, Queue
 from tests.factories import WorkflowFactory
 
@@ -176,3 +187,25 @@ def test_a_queue_turned_by_a_body_is_turned_once(drain, turn):
     drain("default")
     assert run.result() == 1
     assert (Queue.objects.get(name="other").paused_at is None) == (turn == "pause")
+
+
+async def first_of(stream):
+    return await anext(stream)
+
+
+@pytest.mark.parametrize("position", [-1, "x", None, 1.5, True, 2**63])
+def test_a_position_of_a_stream_is_a_whole_number_from_0(position):
+    run = WorkflowFactory.create(status=Status.SUCCESS).id
+    with pytest.raises(InvalidOption, match="position"):
+        next(read_stream(run, "key", position))
+    with pytest.raises(InvalidOption, match="position"):
+        async_to_sync(first_of)(aread_stream(run, "key", position))
+    assert list(read_stream(run, "key", 2**63 - 1)) == []
+
+
+def test_attributes_are_as_large_as_an_enqueue_takes_them_and_no_larger(settings):
+    settings.DURABLE = {"MAX_PAYLOAD": 1000}
+    run = WorkflowFactory.create().id
+    assert control.set_attributes(run, {"a": "x" * 900}) == [run]
+    with pytest.raises(PayloadTooLarge, match="attributes"):
+        control.set_attributes(run, {"a": "x" * 1000})

@@ -14,7 +14,12 @@ from django.test import TestCase, TransactionTestCase
 from django_durable import arecv, asend, recv, retrieve, send, sleep, step, workflow
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
-from django_durable.exceptions import StepRetriesExhausted, WorkflowCancelled
+from django_durable.exceptions import (
+    InsideTransaction,
+    InvalidOption,
+    StepRetriesExhausted,
+    WorkflowCancelled,
+)
 from django_durable.testing import (
     adrain,
     assert_enqueued,
@@ -54,6 +59,12 @@ class DrainTests(TestCase):
         run = grows.enqueue(3)
         assert drain() == 4
         assert run.result() == 3
+
+    def test_a_drain_inside_a_transaction_of_the_test_is_refused_in_words(self):
+        run = echo.enqueue(1)
+        with pytest.raises(InsideTransaction, match=r"drain\(\)"), transaction.atomic():
+            drain()
+        assert (drain(), run.status) == (1, Status.SUCCESS)
 
     def test_an_enqueue_that_is_rolled_back_is_not_run(self):
         assert drain() == 0
@@ -183,6 +194,15 @@ class FaultTests(TestCase):
         assert run.result() == "done"
         assert run.record.steps.get(step=1).attempts == 3
 
+    def test_the_longest_wait_of_a_debounce_passes_as_time_does(self):
+        debounced = echo.debounce("key", 60, max_wait=100)
+        run = debounced.enqueue(1)
+        shift(50)
+        assert debounced.enqueue(2) == run
+        assert drain() == 0
+        shift(51)
+        assert (drain(), run.result()) == (1, 2)
+
     def test_a_crash_before_a_step_runs_it_once(self):
         with crash_at("book") as hits:
             run = two_steps.enqueue()
@@ -212,6 +232,43 @@ class FaultTests(TestCase):
             run = runs.enqueue()
             drain()
         assert (run.status, len(ran)) == (Status.SUCCESS, 2)
+
+    def test_a_fault_that_never_struck_is_told_with_the_steps_that_ran(self):
+        for fault in (fail_step("bok", ValueError("told")), crash_at("bok"), crash_at("bok", when="after")):
+            two_steps.enqueue()
+            with pytest.raises(AssertionError, match=r"'bok'; steps that ran: .*'book'"), fault:
+                drain()
+
+    def test_a_fault_does_not_hide_what_the_block_raises(self):
+        with pytest.raises(KeyError), fail_step("book", ValueError("told")):
+            raise KeyError
+
+    def test_a_fault_at_no_moment_no_step_or_no_times_is_refused(self):
+        for fault in (
+            lambda: crash_at(book, when="befor"),
+            lambda: crash_at(print),
+            lambda: fail_step(None, ValueError),
+            lambda: fail_step(book, ValueError, times=0),
+        ):
+            with pytest.raises(InvalidOption), fault():
+                raise AssertionError("the block was entered")
+
+    def test_a_step_that_is_a_method_fails_by_what_its_instance_gives(self):
+        class Bank:
+            @step
+            def charge(self):
+                return "charged"
+
+        bank = Bank()
+
+        @workflow(name="pays")
+        def pays():
+            return bank.charge()
+
+        with fail_step(bank.charge, ValueError("told")) as hits:
+            pays.enqueue()
+            drain()
+        assert hits.count == 1
 
 
 class AssertionTests(TestCase):

@@ -153,12 +153,13 @@ def _params(name: str, options: Options, parent: Parent) -> dict[str, Any]:
         "parent": parent[0],
         "parent_step": parent[1],
         "schedule_name": None,
-        "attributes": _attributes(options),
+        "attributes": attributes_text(options),
         "headers": surroundings.capture(),
     }
 
 
-def _attributes(options: Options) -> str:
+def attributes_text(options: Options) -> str:
+    """The attributes as they are stored; raises PayloadTooLarge."""
     text = json.dumps(dict(options.attributes))
     limit = settings().max_payload
     if len(text) > limit:
@@ -186,8 +187,13 @@ def _existing(name: str, workflow_id: str, options: Options, queue: str, using: 
 
 
 def _is_function(name: str, taken: str) -> bool:
-    """Whether a row's name is that of the function, be it by an alias of it."""
-    return taken == name or (taken in workflows and workflows.get(taken).name == name)
+    """Whether both name one function, be it by aliases of it."""
+    return _own_name(taken) == _own_name(name)
+
+
+def _own_name(name: str) -> str:
+    """The name of today of a function that is known here."""
+    return workflows.get(name).name if name in workflows else name
 
 
 def _same_id(name: str, taken: str, workflow_id: str, options: Options, using: str) -> Handle:

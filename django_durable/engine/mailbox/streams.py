@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from asgiref.sync import sync_to_async
 
 from django_durable.core.identifiers import check_identifier
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required, surrounding
 from django_durable.engine.execution.drive import Operation, at_once
 from django_durable.engine.execution.effects import Done, effect, fenced
 from django_durable.engine.waits.waiting import growing_pauses
-from django_durable.exceptions import InsideWorkflow, StreamClosed, WorkflowNotFound
+from django_durable.exceptions import InsideWorkflow, InvalidOption, StreamClosed, WorkflowNotFound
 from django_durable.models import database
 
 WRITE = "durable.write_stream"
@@ -90,6 +91,9 @@ async def aread_stream(workflow_id: str, key: str, position: int) -> AsyncIterat
 def _first(workflow_id: str, key: str, position: int) -> tuple[Look, Iterator[float]]:
     if current() is not None:
         raise InsideWorkflow("read_stream()")
+    check_identifier("stream key", key)
+    if type(position) is not int or not 0 <= position < 2**63:
+        raise InvalidOption(f"position must be a whole number from 0; it is {quoted(position)}")
     return look_at(workflow_id, key, position), growing_pauses()
 
 
