@@ -6,6 +6,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,9 +24,13 @@ class Stuck(AssertionError):
 
 
 class Stage:
-    """Actors run in threads; only the one whose turn it is moves, from one statement to the next."""
+    """Actors run in threads; only the one whose turn it is moves, from one statement to the next.
 
-    def __init__(self) -> None:
+    Threads of a crew keep their connections, so that many short stages connect once.
+    """
+
+    def __init__(self, crew: Executor | None = None) -> None:
+        self._crew = crew
         self._changed = threading.Condition()
         self._turn: str | None = None
         self._next: dict[str, str | None] = {}  # what each actor is about to send; None: it ended
@@ -43,8 +48,11 @@ class Stage:
 
     def enter(self, name: str, act: Callable[[], Any]) -> None:
         """Let an actor come to its first statement."""
-        self._threads[name] = thread = threading.Thread(target=self._act, args=(name, act), daemon=True)
-        thread.start()
+        if self._crew is not None:
+            self._crew.submit(self._act, name, act)
+        else:
+            self._threads[name] = thread = threading.Thread(target=self._act, args=(name, act), daemon=True)
+            thread.start()
         with self._changed:
             self._await(lambda: name in self._next, name)
 
@@ -82,7 +90,8 @@ class Stage:
         except BaseException as error:
             self.results[name] = error
         finally:
-            connections.close_all()
+            if self._crew is None:
+                connections.close_all()
             with self._changed:
                 self._next[name] = None
                 self._turn = None if self._turn == name else self._turn

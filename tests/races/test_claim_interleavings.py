@@ -2,20 +2,26 @@
 
 A claim is judged by its own account: the rooms it counted last, the rows it found held, and those that had
 left the line. That its counts were right is judged by the tables: no limit is passed, nothing is taken twice.
+
+A longer run: CLAIM_WORLDS=20000 python -m pytest tests/races/test_claim_interleavings.py
 """
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection, connections, transaction
 
 from django_durable.claim import claimer as claimer_module
 from django_durable.claim import windows
@@ -26,9 +32,13 @@ from django_durable.core.states import Status
 from django_durable.models import RateStart, WorkflowStatus
 from tests import oracle
 from tests.queue_world import HERE, QueueWorld, random_world
-from tests.races.stage import Stage, empty_tables, held
+from tests.races.stage import PATIENCE, Stage, empty_tables
 
-WORLDS = 120
+WORLDS = int(os.environ.get("CLAIM_WORLDS", "2000"))
+WORLDS_A_TEST = 100
+MOST_CLAIMERS = 3
+MOST_CLAIMS = 3  # of each: its first may find the queue held, and its second leave the keys to the peers
+WAIT = 0.002  # seconds for a peer that cannot move until the wait is over
 LOCK_ROWS = "SELECT id FROM durable_workflow_status WHERE id = ANY(%s) FOR UPDATE"
 LOCK_LIMITS = "SELECT key FROM durable_limit WHERE key = ANY(%s) FOR UPDATE"
 LOCK_QUEUE = "SELECT name FROM durable_queue WHERE name = %s FOR UPDATE"
@@ -45,8 +55,13 @@ class Account:
     def ids(self) -> list[str]:
         return [run.id for run in self.claims.runs]
 
+    @property
+    def left_it_to_peers(self) -> bool:
+        planned = self.planned
+        return planned is not None and planned.yields and planned.keys_elsewhere and not self.ids
+
     def expected(self, world: QueueWorld, taken_by_others: set[str]) -> list[str]:
-        if self.planned is None:
+        if self.planned is None or self.left_it_to_peers:
             return self.ids
         plan, meter = self.planned.planner, self.planned.meter
         held_rows = set(plan._held)
@@ -64,50 +79,76 @@ class Recorded(WindowedClaim):
         return super().take()
 
 
+class Peer:
+    """Locks rows from a connection of its own, for the while of a world."""
+
+    def __init__(self) -> None:
+        self._connection = connection.copy()
+        self._connection.set_autocommit(False)
+
+    @contextmanager
+    def holding(self, *locks: tuple[str, Any]) -> Iterator[None]:
+        try:
+            with self._connection.cursor() as cursor:
+                for statement, names in locks:
+                    cursor.execute(statement, [names])
+            yield
+        finally:
+            self._connection.rollback()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 @pytest.fixture
-def stage(transactional_db, monkeypatch) -> Iterator[list[Stage]]:
-    stages: list[Stage] = []
+def peer(transactional_db) -> Iterator[Peer]:
+    peer = Peer()
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def crew(transactional_db, monkeypatch) -> Iterator[ThreadPoolExecutor]:
     monkeypatch.setattr(claimer_module, "WindowedClaim", Recorded)
-    yield stages
-    for stage in stages:
-        stage.close()
+    monkeypatch.setattr(claimer_module, "PATIENCE", WAIT)
+    with ThreadPoolExecutor(MOST_CLAIMERS) as crew:
+        yield crew
+        all_there = threading.Barrier(MOST_CLAIMERS)
+        for _ in range(MOST_CLAIMERS):
+            crew.submit(lambda: (all_there.wait(PATIENCE), connections.close_all()))
 
 
-@pytest.mark.parametrize("first", range(0, WORLDS, 30))
-def test_claims_stepped_through_each_other_take_what_the_oracle_says(first, stage, monkeypatch):
-    for seed in range(first, first + 30):
+@pytest.mark.parametrize("first", range(0, WORLDS, WORLDS_A_TEST))
+def test_claims_stepped_through_each_other_leave_what_is_held_and_take_what_the_oracle_says(
+    first, crew, peer, monkeypatch
+):
+    for seed in range(first, min(first + WORLDS_A_TEST, WORLDS)):
         rng = random.Random(seed)
         read_in_small_parts(monkeypatch, rng)
         world = committed(seed)
-        stage.append(Stage())
-        accounts = interleave(stage[-1], world, rng)
+        rows, keys, locks = random_locks(world, rng)
+        with peer.holding(*locks), closing(Stage(crew)) as stage:
+            accounts = interleave(stage, world, rng)
+        assert_held_are_left(accounts, rows, keys, seed)
         assert_right(world, accounts, seed)
 
 
-@pytest.mark.parametrize("first", range(0, WORLDS, 30))
-def test_a_claim_leaves_what_others_hold_and_takes_what_the_oracle_says(first, stage, monkeypatch):
-    for seed in range(first, first + 30):
-        rng = random.Random(seed)
-        read_in_small_parts(monkeypatch, rng)
-        world = committed(seed)
-        rows = [row.id for row in world.rows if rng.random() < 0.3]
-        keys = [key for key in world.keys if rng.random() < 0.3]
-        with ExitStack() as others:
-            others.enter_context(held(LOCK_ROWS, rows))
-            others.enter_context(held(LOCK_LIMITS, keys))
-            if rng.random() < 0.1:
-                others.enter_context(held(LOCK_QUEUE, HERE))
-            account = claim(world)
-        assert not set(account.ids) & set(rows), f"seed {seed}"
-        taken_keys = {run.limit_key for run in account.claims.runs}
-        assert not taken_keys & set(keys), f"seed {seed}"
-        assert_right(world, [account], seed)
+def random_locks(world: QueueWorld, rng: random.Random) -> tuple[set[str], set[str], list[tuple[str, Any]]]:
+    """Rows and limits that a peer holds in every other world, in some the queue too, and how."""
+    share = rng.choice([0, 0.3])
+    rows = {row.id for row in world.rows if rng.random() < share}
+    keys = {key for key in world.keys if rng.random() < share}
+    locks: list[tuple[str, Any]] = [(LOCK_ROWS, sorted(rows)), (LOCK_LIMITS, sorted(keys))]
+    if rng.random() < share / 3:
+        locks.append((LOCK_QUEUE, HERE))
+    return rows, keys, locks
 
 
 def committed(seed: int) -> QueueWorld:
-    empty_tables()
     world = random_world(seed)
-    world.load()
+    with transaction.atomic():
+        empty_tables()
+        world.load()
     return world
 
 
@@ -120,19 +161,26 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
 def claim(world: QueueWorld, executor: int = 1) -> Account:
     claimer = Claimer(UUID(int=executor), "default")
     claimer.identity = replace(world.identity, executor=UUID(int=executor))
-    Recorded.of_thread.claim = None
-    claims = claimer.claim(HERE, world.slots)
-    if claims.peer_at_work and not claims.runs:
-        claims = claimer.claim(HERE, world.slots)  # the first one left it to the peers
+    for _ in range(MOST_CLAIMS):
+        Recorded.of_thread.claim = None
+        claims = claimer.claim(HERE, world.slots)
+        if claims.runs or not claims.peer_at_work:
+            break
     return Account(claims, Recorded.of_thread.claim)
 
 
 def interleave(stage: Stage, world: QueueWorld, rng: random.Random) -> list[Account]:
-    names = [f"claimer {number}" for number in range(rng.choice([2, 2, 3]))]
+    names = [f"claimer {number}" for number in range(rng.choice([2, 2, MOST_CLAIMERS]))]
     for number, name in enumerate(names):
         stage.enter(name, partial(claim, world, 10 + number))
     stage.shuffle(rng)
     return [stage.results[name] for name in names]
+
+
+def assert_held_are_left(accounts: list[Account], rows: set[str], keys: set[str], seed: int) -> None:
+    taken = [run for account in accounts for run in account.claims.runs]
+    assert not rows & {run.id for run in taken}, f"seed {seed}: a row that is held"
+    assert not keys & {run.limit_key for run in taken}, f"seed {seed}: a key whose limit is held"
 
 
 def assert_right(world: QueueWorld, accounts: list[Account], seed: int) -> None:
