@@ -74,8 +74,8 @@ def set_event(key: str, value: Any) -> None:
 def get_event(workflow_id: str | Handle, key: str, timeout: timedelta | float | None = None) -> Any:
     """What a run published under the key, or None.
 
-    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one. Without
-    one a body gets None once the run has ended, and WorkflowNotFound for a run that does not exist.
+    Inside a body it waits until there is a value, or `timeout` has passed; elsewhere only if given one.
+    Without one a body gets None once the run has ended, and WorkflowNotFound for a run that does not exist.
     """
     from django_durable.engine.handle import id_of
     from django_durable.engine.mailbox import events
@@ -113,14 +113,14 @@ def aread_stream(workflow_id: str | Handle, key: str, position: int = 0) -> Asyn
     return streams.aread_stream(id_of(workflow_id), key, position)
 
 
-def gather(*runs: Handle, return_exceptions: bool = False) -> list[Any]:
+def gather(*runs: str | Handle, return_exceptions: bool = False) -> list[Any]:
     """The results of all, in the order given; the first error in it is raised, unless told otherwise."""
     from django_durable.engine.waits import gathering
 
     return perform("gather()", lambda: gathering.gather(runs, return_exceptions=return_exceptions))
 
 
-def wait_first(*runs: Handle) -> Handle:
+def wait_first(*runs: str | Handle) -> Handle:
     """The run that ended first, in whatever way; the others go on."""
     from django_durable.engine.waits import gathering
 

@@ -81,7 +81,10 @@ class Enqueuer(Generic[P]):
     def debounce(
         self, key: str, period: timedelta | float, max_wait: timedelta | float | None = None
     ) -> Debounced[P]:
-        """Calls with one key become one run, once none came for `period`, or `max_wait` after the first."""
+        """Calls of this function with one key, in one queue, become one run.
+
+        It begins once none came for `period`, or `max_wait` after the first.
+        """
         return Debounced(self, key, period, max_wait)
 
     def enqueue_many(self, calls: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Handle]:
@@ -253,7 +256,8 @@ def step(
 
     A crash between its effect and the record runs it again, unless `atomic=True`: then its writes to the
     durable database and the record commit together. Intervals and `timeout` are seconds; `max_attempts`
-    counts the first. A parameter `idempotency_key` is filled in, the same at every attempt and recovery.
+    counts the first. A parameter `idempotency_key` is filled in, the same at every attempt and recovery; a
+    plain call, outside a body or inside another step, gets one of its own where the parameter has no default.
     """
     retries = RetryPolicy(
         max_attempts=max_attempts,

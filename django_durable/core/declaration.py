@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -17,6 +17,7 @@ from django_durable.exceptions import InvalidOption
 _signature = lru_cache(maxsize=1024)(inspect.signature)
 _is_async = lru_cache(maxsize=1024)(inspect.iscoroutinefunction)
 
+KEY = "idempotency_key"
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -44,8 +45,25 @@ class StepDeclaration:
 
     @property
     def wants_idempotency_key(self) -> bool:
-        parameter = _signature(self.function).parameters.get("idempotency_key")
+        parameter = _signature(self.function).parameters.get(KEY)
         return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+
+    @property
+    def needs_idempotency_key(self) -> bool:
+        """Whether it wants one and has no default of its own."""
+        wanted = self.wants_idempotency_key
+        return wanted and _signature(self.function).parameters[KEY].default is inspect.Parameter.empty
+
+    def lacks_idempotency_key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether it wants one and this call gives none, by name or by position."""
+        if not self.wants_idempotency_key or KEY in kwargs:
+            return False
+        positional = [
+            parameter.name
+            for parameter in _signature(self.function).parameters.values()
+            if parameter.kind in BY_POSITION
+        ]
+        return KEY not in positional[: len(args)]
 
 
 def _seconds(name: str, given: timedelta | float | None) -> float | None:

@@ -8,12 +8,14 @@ from asgiref.sync import async_to_sync
 from django_durable import (
     aread_stream,
     control,
+    gather,
     get_event,
     read_stream,
     recv,
     retrieve,
     send,
     send_many,
+    wait_first,
     workflow,
 )
 from django_durable.core.states import Status
@@ -68,6 +70,8 @@ def test_a_verb_refuses_what_is_no_id_in_words(verb, given):
         lambda given: send_many([given], 1),
         lambda given: get_event(given, "key"),
         lambda given: next(read_stream(given, "key")),
+        lambda given: gather(given),
+        lambda given: wait_first(given),
     ],
 )
 def test_a_door_for_one_run_refuses_what_is_no_id_in_words(door, given):
@@ -89,6 +93,8 @@ def test_a_door_for_one_run_takes_its_handle(drain):
     assert Message.objects.filter(workflow_id=run.id).count() == 3
     drain()
     assert list(read_stream(run, "key")) == []
+    assert gather(run, run.id) == [1, 1]
+    assert wait_first(run.id) == wait_first(run) == run
     assert control.replay(run).fits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -272,6 +273,59 @@ def test_the_idempotency_key_is_the_same_at_every_attempt_and_replay_and_differs
     assert len(first) == 1
     assert second not in first
     assert second.startswith("order-7")
+
+
+def test_a_step_that_needs_an_idempotency_key_gets_one_outside_and_inside_another_step(drain):
+    keys = []
+
+    @step(max_attempts=2, interval=0)
+    def charge(amount, *, idempotency_key):
+        keys.append(idempotency_key)
+        if len(keys) % 2:
+            raise ValueError("not yet")
+        return amount
+
+    @step
+    def order():
+        return charge(1), charge(2)
+
+    @workflow
+    def body():
+        return order()
+
+    assert charge(3) == 3
+    run = body.enqueue()
+    drain()
+    assert run.result() == (1, 2)
+    assert keys[::2] == keys[1::2]  # the same at every attempt
+    assert len(set(keys)) == 3
+    assert all(keys)
+
+
+def test_an_async_step_that_needs_an_idempotency_key_gets_one_outside():
+    @step
+    async def charge(*, idempotency_key):
+        return idempotency_key
+
+    first, second = (asyncio.run(charge()) for _ in range(2))
+    assert first != second
+    assert first
+    assert second
+
+
+def test_an_idempotency_key_that_the_caller_gives_or_a_plain_call_has_a_default_for_is_kept(drain):
+    @step
+    def charge(amount, idempotency_key="plain"):
+        return idempotency_key
+
+    @workflow
+    def body():
+        return charge(1, "by position"), charge(1, idempotency_key="by name"), charge(1)
+
+    run = body.using(id="order-7").enqueue()
+    drain()
+    assert run.result() == ("by position", "by name", "order-7-3")
+    assert charge(1) == "plain"
 
 
 def test_a_method_can_be_a_step_and_a_step_is_told_which_run_it_serves(drain):

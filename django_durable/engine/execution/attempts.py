@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from django_durable.engine.execution.context import StepContext, running_step
 from django_durable.engine.execution.drive import Operation, Pause, Raised, perform
@@ -102,7 +103,12 @@ def _is_being_cancelled() -> bool:
 
 
 def call_plainly(step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a step outside a workflow, or inside another step: retries are honoured, nothing is recorded."""
+    """Call a step outside a workflow, or inside another step: retries are honoured, nothing is recorded.
+
+    Each call gets an idempotency key of its own, unless the function has a default for that.
+    """
+    if step.needs_idempotency_key and step.lacks_idempotency_key(args, kwargs):
+        kwargs = {**kwargs, "idempotency_key": str(uuid4())}
     if step.is_async:
         return _acall_plainly(step, args, kwargs)
     return perform(step.name, lambda: _plainly(step, lambda: step.function(*args, **kwargs)))

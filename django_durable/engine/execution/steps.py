@@ -42,8 +42,8 @@ def _begin(
     recorded = context.find(number, step.name)
     if recorded is not None:
         return Light(at_once(lambda: replay(recorded)))
-    if step.wants_idempotency_key:
-        kwargs.setdefault("idempotency_key", f"{context.run.id}-{number}")
+    if step.lacks_idempotency_key(args, kwargs):
+        kwargs = {**kwargs, "idempotency_key": f"{context.run.id}-{number}"}
     running = _run(context, number, step, lambda: step.function(*args, **kwargs))
     has_tried = -number in context.history
     return Light(running) if step.is_async and not has_tried else running

@@ -14,7 +14,7 @@ from django_durable.engine.execution.effects import keep, keep_error
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.recorder import Checkpoint
 from django_durable.engine.execution.steps import replay
-from django_durable.engine.handle import Handle
+from django_durable.engine.handle import Handle, id_of
 from django_durable.engine.waits.results import (
     RESULT,
     Settled,
@@ -38,9 +38,9 @@ from django_durable.models import WorkflowStatus, database
 WAIT_FIRST = "durable.wait_first"
 
 
-def gather(runs: Sequence[Handle], *, return_exceptions: bool) -> Operation:
+def gather(runs: Sequence[str | Handle], *, return_exceptions: bool) -> Operation:
     """Every run's result; inside a body each is recorded under a number of its own."""
-    context, ids = current(), [run.id for run in runs]
+    context, ids = current(), [id_of(run) for run in runs]
     if context is None:
         return _gather_outside(ids, return_exceptions)
     begin(context, "gather()")
@@ -93,9 +93,9 @@ def _all(values: Sequence[Any], return_exceptions: bool, context: WorkflowContex
     return [value.error if isinstance(value, Raised) else value for value in values]
 
 
-def wait_first(runs: Sequence[Handle]) -> Operation:
+def wait_first(runs: Sequence[str | Handle]) -> Operation:
     """The run that ended first, recorded inside a body."""
-    context, ids = current(), [run.id for run in runs]
+    context, ids = current(), [id_of(run) for run in runs]
     if not ids or len(set(ids)) < len(ids):
         raise InvalidOption("wait_first() needs one or more workflows, each once")
     if context is None:
