@@ -62,6 +62,20 @@ def test_a_step_gets_the_idempotency_key_if_it_can_take_it_by_name(function, wan
 
 
 @pytest.mark.parametrize(
+    ("function", "args", "kwargs", "lacks"),
+    [
+        (lambda a, idempotency_key: None, (1,), {}, True),
+        (lambda a, idempotency_key: None, (1, "key"), {}, False),
+        (lambda a, idempotency_key: None, (1,), {"idempotency_key": "key"}, False),
+        (lambda *items, idempotency_key: None, (1, 2, 3), {}, True),
+        (lambda a: None, (1,), {}, False),
+    ],
+)
+def test_a_call_lacks_the_idempotency_key_if_it_gives_none_by_name_or_position(function, args, kwargs, lacks):
+    assert step(function).lacks_idempotency_key(args, kwargs) is lacks
+
+
+@pytest.mark.parametrize(
     ("given", "seconds"), [(None, None), (1.5, 1.5), (timedelta(minutes=1), 60.0), (3, 3.0)]
 )
 def test_the_timeout_of_a_step_is_kept_as_seconds(given, seconds):
