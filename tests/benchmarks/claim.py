@@ -19,7 +19,7 @@ from django.db import connection
 from django.test.utils import override_settings
 
 from django_durable.claim.claimer import Claimer
-from tests.benchmarks.data_sets import DATA_SETS, QUEUE, DataSet
+from tests.benchmarks.data_sets import DATA_SETS, LAYOUTS, QUEUE, DataSet
 from tests.benchmarks.full_ranking import claim_by_full_ranking
 from tests.benchmarks.report import Report
 
@@ -46,7 +46,7 @@ def run(quick: bool, only: Sequence[str]) -> Report:
 
 def _measure(report: Report, data_set: DataSet, rows: int, quick: bool) -> None:
     for order in data_set.orders:
-        for layout in [data_set.main_layout] if quick else data_set.layouts:
+        for layout in [data_set.main_layout] if quick else LAYOUTS:
             data_set.load(order, layout, rows)
             full = full_ranking(order)
             named = {"data": data_set.name, "order": order, "layout": layout, "rows": rows}
