@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import FINAL, Status
 from django_durable.engine import transitions
 from django_durable.engine.execution.context import current
-from django_durable.engine.execution.drive import Operation, Raised, at_once, perform, twin
+from django_durable.engine.execution.drive import Operation, Pause, Raised, at_once, perform, twin
 from django_durable.engine.execution.effects import observe
 from django_durable.engine.waits import results
 from django_durable.exceptions import (
@@ -103,11 +103,14 @@ class Handle:
         WorkflowFailed if the error's own type cannot be rebuilt here, and InsideTransaction where waiting
         could not end: a run that is not finished inside atomic().
         """
+        return perform("result()", lambda: self._outcome(timeout))
+
+    def _outcome(self, timeout: float | timedelta | None) -> Operation:
         if current() is not None:
-            return perform("result()", lambda: results.result(self.id, timeout))
+            return results.result(self.id, timeout)
         return self._poll(results.limit_of(timeout))
 
-    def _poll(self, seconds: float | None) -> Any:
+    def _poll(self, seconds: float | None) -> Operation:
         give_up = None if seconds is None else time.monotonic() + seconds
         pause = SHORTEST_POLL
         while self._columns("status")[0] not in FINAL:
@@ -115,14 +118,9 @@ class Handle:
                 raise InsideTransaction("result() of an unfinished workflow")
             if give_up is not None and time.monotonic() + pause > give_up:
                 raise ResultTimeout(self.id, float(seconds or 0))
-            time.sleep(pause)
+            yield Pause(pause)
             pause = min(pause * 1.5, LONGEST_POLL)
         return results.settled([self.id], self.using)[self.id].value()
-
-    def aresult(self, timeout: float | timedelta | None = None) -> Coroutine[Any, Any, Any]:
-        if current() is not None:
-            return twin(self.result)(timeout)
-        return sync_to_async(self._result_in_a_thread, thread_sensitive=False)(timeout)
 
     def cancel(self, reason: str = "", *, cascade: bool = False) -> None:
         """Stop the run at its next durable call; raises TransitionRefused if it has ended.
@@ -163,6 +161,7 @@ class Handle:
         """Delete a run that has ended, with everything that hangs on it."""
         return self._do("delete", lambda ids: transitions.delete(ids, using=self.using))
 
+    aresult = twin(result)
     acancel = twin(cancel)
     aresume = twin(resume)
     aretry = twin(retry)
@@ -189,12 +188,6 @@ class Handle:
         if context is None:
             return at_once(lambda: self._columns("status")[0])
         return observe(context, STATUS, lambda: self._columns("status")[0])
-
-    def _result_in_a_thread(self, timeout: float | timedelta | None) -> Any:
-        try:
-            return self.result(timeout)
-        finally:
-            connections[self.using].close()  # the thread goes back to a pool, where nobody else would
 
     @property
     def _rows(self) -> QuerySet[WorkflowStatus]:

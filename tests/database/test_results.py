@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from asgiref.sync import async_to_sync
 from django.db import connections, transaction
+from django.test import TestCase
 
 from django_durable import Status, retrieve, workflow
 from django_durable.core.payloads.failures import describe
@@ -24,6 +25,7 @@ from django_durable.exceptions import (
     WorkflowNotFound,
     WorkflowParked,
 )
+from django_durable.testing import adrain
 from tests.database.test_steps import DeclaredFault
 from tests.drain import Drain
 from tests.factories import WorkflowFactory
@@ -158,6 +160,15 @@ class TestWaiting:
         run.record.delete()
         with pytest.raises(WorkflowNotFound):
             handle.result(timeout=60)
+
+
+class TestInsideTheTransactionOfATest(TestCase):
+    async def test_the_result_of_a_run_that_the_test_made_can_be_awaited(self):
+        run = await echo.aenqueue(1)
+        with pytest.raises(InsideTransaction):
+            await run.aresult()
+        await adrain()
+        assert await run.aresult(timeout=60) == 1
 
 
 def _drain_elsewhere() -> None:
