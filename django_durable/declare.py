@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from asgiref.sync import sync_to_async
 
-from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
+from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration, path_of, several
 from django_durable.core.options import Options
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.retries import RetryPolicy
@@ -211,11 +211,12 @@ def workflow(
     retries = RetryPolicy(max_attempts=max_attempts, backoff=backoff, retry_on=retry_on)
 
     def declare(function: Callable[..., Any]) -> Workflow[..., Any]:
+        path = path_of(function, "workflow")
         declaration = WorkflowDeclaration(
-            name=_path(function) if name is None else name,
+            name=path if name is None else name,
             function=function,
-            origin=_path(function),
-            aliases=tuple(aliases),
+            origin=path,
+            aliases=several("aliases", aliases),
             options=options,
             retries=retries,
         )
@@ -270,7 +271,7 @@ def step(
     def declare(function: Callable[..., Any]) -> Step[..., Any]:
         return Step(
             StepDeclaration(
-                name=function.__qualname__.replace("<locals>.", "") if name is None else name,
+                name=_step_name(function, name),
                 function=function,
                 atomic=atomic,
                 retries=retries,
@@ -281,8 +282,10 @@ def step(
     return declare if function is None else declare(function)
 
 
-def _path(function: Callable[..., Any]) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
+def _step_name(function: Callable[..., Any], name: str | None) -> str:
+    if name is None or not callable(function):
+        path_of(function, "step")
+    return function.__qualname__.replace("<locals>.", "") if name is None else name
 
 
 def _call(number: int, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

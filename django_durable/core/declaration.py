@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -11,14 +11,50 @@ from typing import Any
 
 from django_durable.core.identifiers import check_identifier
 from django_durable.core.options import Options, duration
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.retries import RetryPolicy
-from django_durable.exceptions import InvalidOption
+from django_durable.exceptions import InvalidIdentifier, InvalidOption
 
 _signature = lru_cache(maxsize=1024)(inspect.signature)
 _is_async = lru_cache(maxsize=1024)(inspect.iscoroutinefunction)
 
 KEY = "idempotency_key"
+OURS = "durable."  # begins the names of what the package records
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def path_of(function: object, decorator: str) -> str:
+    """Where a function was defined; raises TypeError for what a decorator cannot take."""
+    where = [getattr(function, name, None) for name in ("__module__", "__qualname__")]
+    if callable(function) and not isinstance(function, type) and all(type(part) is str for part in where):
+        return ".".join(map(str, where))
+    raise TypeError(
+        f"@{decorator} takes a function, which {quoted(function)} is not; options are given by their names, "
+        f'as in @{decorator}(name="…"), and a partial or a callable object is called by a function'
+    )
+
+
+def several(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Raises InvalidOption for one text, whose letters it would be otherwise."""
+    if isinstance(given, str):
+        raise InvalidOption(f"{name} must be several texts, as in [{quoted(given)}]; it is one text")
+    return tuple(given)
+
+
+def _check_name(kind: str, name: str) -> None:
+    check_identifier(kind, name)
+    if name.startswith(OURS):
+        raise InvalidIdentifier(
+            kind,
+            f"must not begin with {OURS!r}, as what the package itself records does; it is {quoted(name)}",
+        )
+
+
+def _check_body(what: str, function: Callable[..., Any]) -> None:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidOption(
+            f"{what} yields, so calling it would run nothing of it: return a list, or write to a stream"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +68,8 @@ class StepDeclaration:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        check_identifier("step name", self.name)
+        _check_name("step name", self.name)
+        _check_body(f"step {self.name!r}", self.function)
         object.__setattr__(self, "timeout", _seconds(f"the timeout of step {self.name!r}", self.timeout))
         if self.atomic and self.is_async:
             raise InvalidOption(
@@ -85,8 +122,10 @@ class WorkflowDeclaration:
     retries: RetryPolicy
 
     def __post_init__(self) -> None:
-        for name in (self.name, *self.aliases):
-            check_identifier("workflow name", name)
+        _check_name("workflow name", self.name)
+        for alias in self.aliases:  # which may name what was written before names were held to a rule
+            check_identifier("workflow name", alias)
+        _check_body(f"workflow {self.name!r}", self.function)
 
     @property
     def is_async(self) -> bool:

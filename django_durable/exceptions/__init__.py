@@ -31,6 +31,7 @@
     ├── InsideWorkflow             a call that a replay could not answer alike
     ├── StreamClosed
     ├── AwaitNeeded                a blocking durable call in an async body
+    ├── AsyncBodyNeeded            a long wait that is awaited in a body that is no async def
     └── InsideTransaction          a call that needs a transaction of its own
 
     ControlFlow (BaseException: user code's `except Exception` must not swallow it)
@@ -54,6 +55,7 @@ from django_durable.exceptions.controlflow import (
     Suspended,
 )
 from django_durable.exceptions.errors import (
+    AsyncBodyNeeded,
     AwaitNeeded,
     ChildCancelled,
     ConflictingWorkflow,
@@ -87,6 +89,7 @@ from django_durable.exceptions.errors import (
 )
 
 __all__ = [
+    "AsyncBodyNeeded",
     "AwaitNeeded",
     "Cancel",
     "ChildCancelled",

@@ -238,6 +238,14 @@ class AwaitNeeded(DurableError, RuntimeError):
         super().__init__(f"{call} would block the event loop of an async body; use `await {instead}`")
 
 
+class AsyncBodyNeeded(DurableError, RuntimeError):
+    def __init__(self) -> None:
+        super().__init__(
+            "a call that was awaited has to wait for longer than a worker stays with it, and the body around "
+            "it is no async def: make the call in its blocking form, or the body async"
+        )
+
+
 class InsideTransaction(DurableError, RuntimeError):
     def __init__(self, call: str) -> None:
         super().__init__(

@@ -25,9 +25,16 @@ from django_durable import (
     step,
     step_context,
     workflow,
+    workflow_id,
 )
 from django_durable.core.states import Status
-from django_durable.exceptions import AwaitNeeded, InvalidOption, StepRetriesExhausted, StepTimeout
+from django_durable.exceptions import (
+    AsyncBodyNeeded,
+    AwaitNeeded,
+    InvalidOption,
+    StepRetriesExhausted,
+    StepTimeout,
+)
 from django_durable.models import StepOutput, WorkflowStatus
 
 pytestmark = pytest.mark.django_db
@@ -412,3 +419,20 @@ def test_what_a_body_says_inside_a_task_group_is_heard(drain, said, status):
     run = says.enqueue()
     drain()
     assert run.status == status
+
+
+def test_a_long_wait_that_a_plain_body_awaits_is_refused_in_words(drain):
+    async def waits():
+        await asend(workflow_id(), "short", "topic")
+        short = await arecv("topic")
+        await asleep(3600)
+        return short
+
+    @workflow(name="awaits")
+    def awaits():
+        return async_to_sync(waits)()
+
+    run = awaits.enqueue()
+    drain()
+    with pytest.raises(AsyncBodyNeeded, match="the body around it is no async def"):
+        run.result()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
+from django_durable import step as durable_step
+from django_durable import workflow as durable_workflow
 from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration
 from django_durable.core.options import Options
 from django_durable.core.retries import RetryPolicy
@@ -91,6 +94,51 @@ def test_a_timeout_that_makes_no_sense_is_refused_with_the_steps_name(timeout):
 def test_former_names_are_held_to_the_rule_of_names():
     with pytest.raises(InvalidIdentifier):
         workflow(takes, aliases=("",))
+
+
+def test_one_text_is_not_several_former_names():
+    with pytest.raises(InvalidOption, match="aliases must be several texts"):
+        durable_workflow(name="w", aliases="old.path")(takes)
+
+
+class Callable:
+    def __call__(self):
+        """Not a function."""
+
+
+@pytest.mark.parametrize("given", ["name", partial(takes, 1), Callable(), Callable, 5])
+def test_what_is_no_function_is_refused_with_the_way_to_give_options(given):
+    for declare in (durable_workflow, durable_workflow(name="named"), durable_step):
+        with pytest.raises(TypeError, match=r"@(workflow|step) takes a function, .*name="):
+            declare(given)
+
+
+def test_a_step_that_is_given_a_name_may_be_any_callable():
+    assert durable_step(name="named")(partial(takes, 1)).name == "named"
+    with pytest.raises(TypeError, match="@step takes a function"):
+        durable_step(name="named")("name")
+
+
+def numbers():
+    yield 1
+
+
+async def numbers_later():
+    yield 1
+
+
+@pytest.mark.parametrize("declare", [workflow, step])
+@pytest.mark.parametrize("function", [numbers, numbers_later])
+def test_a_body_that_yields_is_refused(declare, function):
+    with pytest.raises(InvalidOption, match=r"(workflow 'w'|step 's') yields"):
+        declare(function)
+
+
+@pytest.mark.parametrize("decorator", [durable_workflow, durable_step])
+def test_names_of_the_packages_own_records_are_refused(decorator):
+    with pytest.raises(InvalidIdentifier, match=r"must not begin with 'durable\.'"):
+        decorator(name="durable.sleep")(takes)
+    assert workflow(takes, aliases=("durable.formerly",)).aliases == ("durable.formerly",)
 
 
 def test_whether_a_function_is_async_is_seen_and_an_async_step_cannot_be_atomic():

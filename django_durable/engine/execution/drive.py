@@ -18,7 +18,7 @@ from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, current
-from django_durable.exceptions import AwaitNeeded, DeadlinePassed, Superseded, Suspended
+from django_durable.exceptions import AsyncBodyNeeded, AwaitNeeded, DeadlinePassed, Superseded, Suspended
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -158,7 +158,8 @@ async def _await(context: WorkflowContext | None, turn: Any) -> Any:
         case Pause(seconds):
             await asyncio.sleep(seconds)
         case Wait():
-            assert context is not None  # only bodies wait long
+            if context is None:  # only bodies wait long, so it is one that is no async def
+                raise AsyncBodyNeeded
             await _leave_or_linger(context, turn)
         case _:
             return await turn
