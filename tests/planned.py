@@ -95,7 +95,9 @@ CLAIM = {
     "limit_rooms": Wanted({"keys": "k1\x1fk2", "oldest": "oldest\x1foldest"}, 50),
     "count_starts": Wanted({"buckets": ["limit\x1fk1"], "period": timedelta(seconds=60)}, 50),
     "next_room": Wanted(
-        {"buckets": ["limit\x1fk1"], "starts": [5], "seconds": [60.0], "keys": "k1\x1fk2"}, 50, sorts=True
+        {"buckets": ["limit\x1fk1"], "starts": [5], "seconds": [60.0], "keys": "k1\x1fk2", "ago": 0.0},
+        50,
+        sorts=True,
     ),
     "record_starts": Wanted({"buckets": ["limit\x1fk1"] * 20}, 300, inserts=True),
     "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, guarded=True),

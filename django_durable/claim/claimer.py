@@ -31,11 +31,13 @@ from django_durable.claim.isolation import read_committed
 from django_durable.claim.numbers import Numbers
 from django_durable.claim.opening import Opening, first_window, open_queue
 from django_durable.claim.positioned import PositionedReader
+from django_durable.claim.rates import seconds_to_room
 from django_durable.claim.usage import Meter, counted_from
 from django_durable.claim.windowed import Claims, Reader, WindowedClaim
 from django_durable.claim.windows import LineReader, Window
 from django_durable.core.planning.budget import QueueLimits
 from django_durable.core.planning.oldest import Oldest
+from django_durable.core.planning.stops import StoppedBy
 from django_durable.core.run import Run
 from django_durable.instrument import instrument
 from django_durable.models import WorkflowStatus, database
@@ -82,10 +84,14 @@ class Claimer:
         return claims
 
     def queues_with_work(self, queues: Sequence[str]) -> list[str]:
-        """Those of the queues that have a row this process may start; `wakes` says when the next ones wake."""
+        """Those of the queues that have a row this process may start; `wakes` says when the next wake."""
         woken = self._look_for_woken(queues)
         in_line = self._queues_with_a_line(queues)
         return [queue for queue in queues if queue in woken or queue in in_line]
+
+    def seconds_to_room(self, queue: str, stopped: StoppedBy, ago: float) -> float | None:
+        """Until a rate that stopped its claim, begun so many seconds ago, has room; None: no rate did."""
+        return seconds_to_room(queue, self._limits.get(queue, QueueLimits()), stopped, ago, self.using)
 
     def _look_for_woken(self, queues: Sequence[str]) -> set[str]:
         self.wakes = self.runs.next_wakes(queues, self.identity.ready)

@@ -15,7 +15,8 @@ from django_durable.core.states import Status
 from django_durable.models import Executor, Queue, WorkflowStatus
 from django_durable.models.database import Clock
 from django_durable.signals import transition
-from django_durable.worker.polling.poller import HOT, SOON, Poller
+from django_durable.worker.polling.cadence import SOON
+from django_durable.worker.polling.poller import HOT, Poller
 from django_durable.worker.polling.queue_set import QueueSet
 from django_durable.worker.slots.pool import Pool
 from django_durable.worker.slots.tally import Tally

@@ -1,4 +1,4 @@
-"""Runs that woke: they are taken first, and those that this worker may not take are not asked for without end."""
+"""Runs that woke: taken first; those that this worker may not take are not asked for without end."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class TestAsked:
         assert asked.is_asked(1.0, True, False)
 
     def test_a_peer_at_work_is_come_back_to_soon_but_not_sooner(self, asked):
-        asked.met_a_peer(0.0, 0.02)
+        asked.met_a_peer(0.0)
         assert not asked.goes_along(0.01, False, False)
         assert asked.is_asked(0.02, False, False)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from django_durable.claim.claimer import Claims
-from django_durable.worker.polling.cadence import Cadence
+from django_durable.core.planning.stops import StoppedBy
+from django_durable.worker.polling.cadence import SOON, Cadence
 from django_durable.worker.polling.queue_set import ServedQueue
-from django_durable.worker.trouble import Trouble
+from django_durable.worker.trouble import Trouble, sqlstate
 
 TOGETHER = 0.2
 
@@ -23,7 +24,8 @@ class Asked:
         self.due = self.overdue = self.asked_at = 0.0
         self.is_hungry = False
         self.is_limited = False
-        self.met_peer = False
+        self.keeps_time = False  # what it needs is free when it is due, and not before
+        self.stopped_by: StoppedBy | None = None  # what the last claim was stopped by
 
     def follow(self, queue: ServedQueue) -> None:
         self.queue = queue
@@ -37,7 +39,7 @@ class Asked:
 
     def goes_along(self, now: float, asks_all: bool, asks_busy: bool) -> bool:
         """Whether it is part of a question that is put anyway; then it may be a little early."""
-        early = 0.0 if self.met_peer else self.cadence.interval * TOGETHER
+        early = 0.0 if self.keeps_time else self.cadence.interval * TOGETHER
         return self.is_asked(now + early, asks_all, asks_busy)
 
     def was_asked(self, now: float) -> None:
@@ -47,7 +49,8 @@ class Asked:
 
     def was_empty(self, now: float, jitter: float) -> None:
         """There was nothing to claim."""
-        self.is_hungry = self.is_limited = self.met_peer = False
+        self.is_hungry = self.is_limited = self.keeps_time = False
+        self.stopped_by = None
         self.cadence.went_well()
         self.due = now + self.cadence.interval * jitter
 
@@ -56,13 +59,31 @@ class Asked:
         self.was_empty(now, jitter)
         self.trouble.succeeded()
         self.is_hungry = len(claims.runs) >= slots
-        self.is_limited = not self.is_hungry and (claims.leaves_woken or _met_a_limit(claims))
+        self.stopped_by = None if self.is_hungry else _limits_met(claims)
+        self.is_limited = self.stopped_by is not None or (claims.leaves_woken and not self.is_hungry)
 
-    def met_a_peer(self, now: float, soon: float) -> None:
+    def has_room_at(self, instant: float) -> None:
+        """Of what stopped its last claim something is free again then."""
+        if instant < self.due:
+            self.due, self.keeps_time = instant, True
+
+    def met_a_peer(self, now: float) -> None:
         """Another worker holds what a claim needs; it will not for long."""
         self.was_empty(now, 1.0)
-        self.met_peer = True
-        self.due = now + soon
+        self.has_room_at(now + SOON)
+
+    def failed(self, error: Exception, now: float, jitter: float) -> bool:
+        """A claim was refused by the database; whether there may be work nevertheless."""
+        match sqlstate(error):
+            case "55P03":  # a lock that is not available
+                self.met_a_peer(now)
+            case "40001":  # a serialization failure
+                self.met_conflict(now, jitter)
+            case _:
+                self.trouble.failed(error)
+                self.was_empty(now, jitter)
+                return False
+        return True
 
     def met_conflict(self, now: float, jitter: float) -> None:
         self.was_empty(now, jitter)
@@ -70,5 +91,6 @@ class Asked:
         self.due = now + self.cadence.interval * jitter
 
 
-def _met_a_limit(claims: Claims) -> bool:
-    return claims.stopped_by is not None and not claims.stopped_by.line_ended
+def _limits_met(claims: Claims) -> StoppedBy | None:
+    stopped = claims.stopped_by
+    return None if stopped is None or stopped.line_ended else stopped

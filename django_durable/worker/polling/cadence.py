@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+SOON = 0.02  # seconds, after which a peer that claims is through
 LONGEST = 120.0
 SLOWER = 2.0
 FASTER = 0.9

@@ -23,13 +23,12 @@ from django_durable.engine.execution.outages import tells_of_the_line
 from django_durable.worker.lease.heartbeat import Heartbeat
 from django_durable.worker.polling.asked import Asked
 from django_durable.worker.polling.bell import Bell
+from django_durable.worker.polling.cadence import SOON
 from django_durable.worker.polling.queue_set import QueueSet
 from django_durable.worker.service import Duty
 from django_durable.worker.slots.pool import Pool
-from django_durable.worker.trouble import sqlstate
 
 SHORTEST = 0.005
-SOON = 0.02
 HOT = 0.25
 GATHER = 0.005  # seconds for more slots to become free: a claim of many costs little more than a claim of one
 ENOUGH = 5  # one slot in so many is not waited for any longer
@@ -207,7 +206,7 @@ class Poller(Duty):
         return True
 
     def _ask(self, names: Sequence[str], claimer: Claimer) -> list[str]:
-        """A run that is due already is claimed now, or may not be: then it waits for an end or its queue's turn."""
+        """A run that is due is claimed now, or may not be: then it waits for an end or its queue's turn."""
         found = claimer.queues_with_work(names)
         now = time.monotonic()
         for name in names:
@@ -241,36 +240,33 @@ class Poller(Duty):
         return left
 
     def _claim(self, asked: Asked, slots: int, claimer: Claimer) -> bool:
+        began = time.monotonic()
         try:
             claims = claimer.claim(asked.queue.name, slots)
         except Exception as error:
             if tells_of_the_line(error):
                 raise
-            return self._claim_failed(asked, error)
+            return asked.failed(error, time.monotonic(), _jitter())
         self._dispatch(claims.runs)
         now = time.monotonic()
         if claims.peer_at_work and not claims.runs:
-            asked.met_a_peer(now, SOON)
+            asked.met_a_peer(now)
             return True
         asked.was_claimed(claims, slots, now, _jitter())
+        self._note_next_room(asked, began, claimer)
         if claims.runs:
             self._hot_until = now + HOT
             self._order.remove(asked.queue.name)
             self._order.append(asked.queue.name)
         return bool(claims.runs)
 
-    def _claim_failed(self, asked: Asked, error: Exception) -> bool:
-        now = time.monotonic()
-        match sqlstate(error):
-            case "55P03":  # a lock that is not available
-                asked.met_a_peer(now, SOON)
-            case "40001":  # a serialization failure
-                asked.met_conflict(now, _jitter())
-            case _:
-                asked.trouble.failed(error)
-                asked.was_empty(now, _jitter())
-                return False
-        return True
+    def _note_next_room(self, asked: Asked, began: float, claimer: Claimer) -> None:
+        if asked.stopped_by is None:
+            return
+        ago = time.monotonic() - began
+        seconds = claimer.seconds_to_room(asked.queue.name, asked.stopped_by, ago)
+        if seconds is not None:
+            asked.has_room_at(time.monotonic() + max(seconds, SHORTEST))
 
     def _dispatch(self, runs: list[Run]) -> None:
         refused = [run for run in runs if not self.pool.submit(run)]
