@@ -186,7 +186,8 @@ def _promote(name: str) -> None:
     if not version.update(promoted_at=Clock()):
         known = ", ".join(map(repr, AppVersion.objects.using(using).values_list("pk", flat=True)[:10]))
         raise AppVersion.DoesNotExist(
-            f"no version {name!r} is registered; there is {known or 'none'}. A worker registers its own"
+            f"no version {name!r} is registered (there is {known or 'none'}); "
+            "a worker registers its own at its start"
         )
 
 

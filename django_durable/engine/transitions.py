@@ -67,9 +67,7 @@ def managed_cancel(ids: Sequence[str], *, reason: str, cascade: bool, using: str
             raise Cancel(reason or (HEIR if own not in ids else ""))
         return changed
 
-    return managed(
-        "cancel", lambda: cancel(ids, reason=reason, cascade=cascade, using=using, own=own), ended
-    )
+    return managed("cancel", lambda: cancel(ids, reason=reason, cascade=cascade, using=using, own=own), ended)
 
 
 def cancel(
