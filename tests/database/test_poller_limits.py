@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import timedelta
 
@@ -98,3 +99,18 @@ def test_of_other_limits_no_window_is_asked_for():
         watch.tick()
     assert len(watch.taken) == 1
     assert not [query for query in asked.captured_queries if "durable_rate_start" in query["sql"]]
+
+
+def test_what_holds_a_queue_back_is_logged_when_it_changes(caplog):
+    Queue.objects.set("default", concurrency=1)
+    ready(2)
+    watch = Watch(slots=5, interval=100.0)
+    with caplog.at_level(logging.DEBUG, "django_durable.worker"):
+        for _ in range(3):
+            watch.poller.look()
+            watch.tick()
+        Queue.objects.set("default", concurrency=None)
+        watch.poller.look()
+        watch.tick()
+    told = [record.by for record in caplog.records if record.event == "held_back"]
+    assert told == ["the limits of the queue", ""]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
 from django_durable.core.planning.candidates import Candidate, limit_key_of, partition_of
 from django_durable.core.planning.ranking import Ranking
+
+NAMED = 5  # of a kind, in words; the others are counted
 
 _by_place = attrgetter("rank", "line")
 
@@ -23,6 +25,25 @@ class StoppedBy(NamedTuple):
     queue: bool
     partitions: tuple[str | None, ...]
     limit_keys: tuple[str, ...]
+
+    @property
+    def in_words(self) -> str:
+        """What held rows back, for people; empty: nothing did."""
+        if self.line_ended:
+            return ""
+        words = ["the slots of the worker"] if self.slots else []
+        words += ["the limits of the queue"] if self.queue else []
+        words += _named("partition", self.partitions)
+        words += _named("limit key", self.limit_keys)
+        return ", ".join(words)
+
+
+def _named(kind: str, names: Sequence[str | None]) -> list[str]:
+    if not names:
+        return []
+    told = ", ".join("none" if name is None else repr(name) for name in names[:NAMED])
+    more = len(names) - NAMED
+    return [f"{kind}{'s' if len(names) > 1 else ''} {told}" + (f" and {more} more" if more > 0 else "")]
 
 
 def stopped_by(

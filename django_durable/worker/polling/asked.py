@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from django_durable.claim.claimer import Claims
 from django_durable.core.planning.stops import StoppedBy
 from django_durable.worker.polling.cadence import SOON, Cadence
@@ -9,6 +11,9 @@ from django_durable.worker.polling.queue_set import ServedQueue
 from django_durable.worker.trouble import Trouble, sqlstate
 
 TOGETHER = 0.2
+WORKER_LIMIT = "the limit of a worker"
+
+logger = logging.getLogger("django_durable.worker")
 
 
 class Asked:
@@ -26,6 +31,7 @@ class Asked:
         self.is_limited = False
         self.keeps_time = False  # what it needs is free when it is due, and not before
         self.stopped_by: StoppedBy | None = None  # what the last claim was stopped by
+        self._told = ""
 
     def follow(self, queue: ServedQueue) -> None:
         self.queue = queue
@@ -61,6 +67,21 @@ class Asked:
         self.is_hungry = len(claims.runs) >= slots
         self.stopped_by = None if self.is_hungry else _limits_met(claims)
         self.is_limited = self.stopped_by is not None or (claims.leaves_woken and not self.is_hungry)
+        self.tell(self.stopped_by.in_words if self.stopped_by else "")
+
+    def is_full_here(self, now: float, jitter: float) -> None:
+        """This worker has as many of its runs as it may have."""
+        self.was_empty(now, jitter)
+        self.is_limited = True
+        self.tell(WORKER_LIMIT)
+
+    def tell(self, what: str) -> None:
+        """Log what holds the queue back, where that is not what was logged last; empty: nothing."""
+        if what == self._told:
+            return
+        self._told = what
+        extra = {"event": "held_back", "queue": self.queue.name, "by": what}
+        logger.debug("queue %r is held back by %s", self.queue.name, what or "nothing", extra=extra)
 
     def has_room_at(self, instant: float) -> None:
         """Of what stopped its last claim something is free again then."""

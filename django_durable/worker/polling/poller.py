@@ -170,6 +170,7 @@ class Poller(Duty):
         for name in names:
             if name not in ready:
                 self._queues[name].was_empty(now, jitter)  # the same for all: they stay together
+                self._queues[name].tell("")
         return [self._queues[name] for name in self._order if name in ready or self._queues[name].is_hungry]
 
     def _to_ask(self, now: float, is_look: bool) -> list[str]:
@@ -235,8 +236,7 @@ class Poller(Duty):
         most = asked.queue.worker_concurrency
         left = share if most is None else min(share, most - self.pool.tally.in_queue(asked.queue.name))
         if left <= 0:
-            asked.was_empty(time.monotonic(), _jitter())
-            asked.is_limited = True
+            asked.is_full_here(time.monotonic(), _jitter())
         return left
 
     def _claim(self, asked: Asked, slots: int, claimer: Claimer) -> bool:
