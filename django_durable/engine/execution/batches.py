@@ -6,14 +6,16 @@ afterwards, tells which: one that is still this execution's was only locked, and
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
-from django.db import OperationalError, transaction
+from django.db import Error, OperationalError, transaction
 
 from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Waiting
+from django_durable.engine.execution.announcing import Refused, has_receivers
 from django_durable.engine.execution.outages import is_locked
 from django_durable.engine.execution.recorder import (
     Checkpoint,
@@ -21,6 +23,7 @@ from django_durable.engine.execution.recorder import (
     Stamp,
     defer,
     held_steps,
+    settle_and_announce,
     settle_params,
     step_params,
 )
@@ -28,6 +31,7 @@ from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.models import database
 
+logger = logging.getLogger("django_durable.outcomes")
 BRIEFLY = 2  # milliseconds that an ending waits for the row of a run that it wakes
 
 
@@ -61,6 +65,8 @@ def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Endin
 
 def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
     """Outcomes that somebody waits for, announced in the transaction that writes them."""
+    if has_receivers():
+        return _settle_and_announce(endings, using)
     params = settle_params(endings) | {"wakes_waiters": True}
     try:
         with read_committed(using), transaction.atomic(using=using):
@@ -82,6 +88,31 @@ def _settle_singly(endings: Sequence[Ending], using: str) -> Written:
     each = [settle_awaited([ending], using) for ending in endings]
     ended = {fence for written in each for fence in written.ended}
     return Written(ended=ended, locked={fence for written in each for fence in written.locked})
+
+
+def _settle_and_announce(endings: Sequence[Ending], using: str) -> Written:
+    """Each in a transaction of its own, so that a receiver that raises keeps up one outcome alone."""
+    ended: set[Fence] = set()
+    locked: set[Fence] = set()
+    for ending in endings:
+        try:
+            ended |= _settle_one(ending, using)
+        except Refused as refused:
+            logger.exception("%s; it is tried again", refused)
+            locked.add(ending.fence)
+        except Error as error:
+            if not (ended or is_locked(error)):
+                raise
+            locked.add(
+                ending.fence
+            )  # those before it are committed, so this is raised when it is tried again
+    return Written(ended=ended, locked=locked | still_owned(_fences(endings) - ended - locked, using))
+
+
+def _settle_one(ending: Ending, using: str) -> set[Fence]:
+    with read_committed(using), transaction.atomic(using=using):
+        database.fetch("wait_briefly", {"milliseconds": str(BRIEFLY)}, using)
+        return settle_and_announce(settle_params([ending]), "settle_free", using)
 
 
 def set_aside(endings: Sequence[Ending], using: str) -> Written:

@@ -27,6 +27,7 @@ from django_durable.core.outcomes import (
 )
 from django_durable.core.states import PARKED, Status
 from django_durable.core.waits import Wait
+from django_durable.engine.execution.announcing import announce, has_receivers
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import Superseded
@@ -133,6 +134,9 @@ def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
 def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     if not endings:
         return set()
+    if has_receivers():
+        each = [settle_and_announce(settle_params([ending]), "settle", using) for ending in endings]
+        return {fence for fences in each for fence in fences}
     params = settle_params(endings)
     rows_written = database.fetch("settle", params | {"wakes_waiters": False}, using)
     held = {Fence(workflow_id, token) for workflow_id, token, is_left in rows_written if not is_left}
@@ -158,6 +162,16 @@ def _settle_and_wake(params: Mapping[str, Any], using: str) -> set[Fence]:
     with read_committed(using), transaction.atomic(using=using):
         rows = database.fetch("settle", {**params, "wakes_waiters": True}, using)
         wake_waiters([workflow_id for workflow_id, _, _ in rows], using)
+    return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
+
+
+def settle_and_announce(params: Mapping[str, Any], statement: str, using: str) -> set[Fence]:
+    """In the transaction that writes them; raises Refused."""
+    with read_committed(using), transaction.atomic(using=using):
+        rows = database.fetch(statement, {**params, "wakes_waiters": True}, using)
+        ids = [workflow_id for workflow_id, _, _ in rows]
+        wake_waiters(ids, using)
+        announce(ids, using)
     return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
 
 

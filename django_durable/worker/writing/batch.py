@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from django_durable.engine.execution.announcing import has_receivers
 from django_durable.engine.execution.batches import Written, record_and_settle, set_aside, settle_awaited
 from django_durable.worker.writing.aside import Aside
 from django_durable.worker.writing.writes import Handed, Waiting, Write
@@ -31,9 +32,11 @@ def send(some: Sequence[Write], locked: Aside[Write], using: str) -> list[Write]
 def _apart(checkpoints: list[Waiting], endings: list[Handed]) -> tuple[list[Handed], list[Handed]]:
     """The endings that may go along with the checkpoints, and the others."""
     busy = {write.checkpoint.workflow_id for write in checkpoints}
+    is_told = has_receivers()
     plain: list[Handed] = []
     left: list[Handed] = []
     for write in endings:
+        write.is_awaited = write.is_awaited or (is_told and not write.leaves_the_worker)
         goes_later = write.is_awaited or write.leaves_the_worker or write.fence.workflow_id in busy
         (left if goes_later else plain).append(write)
     return plain, left
