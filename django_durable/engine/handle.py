@@ -21,6 +21,7 @@ from django_durable.exceptions import (
     InsideTransaction,
     InvalidIdentifier,
     ResultTimeout,
+    WorkflowCancelled,
     WorkflowNotFound,
 )
 from django_durable.models import database
@@ -120,7 +121,9 @@ class Handle:
                 raise ResultTimeout(self.id, float(seconds or 0))
             yield Pause(pause)
             pause = min(pause * 1.5, LONGEST_POLL)
-        return results.settled([self.id], self.using)[self.id].value()
+        ended = results.settled([self.id], self.using)[self.id]
+        error = ended.failure(WorkflowCancelled)
+        return ended.value() if error is None else Raised(error)  # which may be a StopIteration
 
     def cancel(self, reason: str = "", *, cascade: bool = False) -> None:
         """Stop the run at its next durable call; raises TransitionRefused if it has ended.
