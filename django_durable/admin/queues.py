@@ -15,6 +15,8 @@ from django_durable import control
 from django_durable.admin.base import DurableAdmin, log_changes
 from django_durable.admin.chips import chip
 from django_durable.admin.lengths import LengthField
+from django_durable.admin.moments import NOTHING
+from django_durable.claim.preview import Preview, preview
 from django_durable.core.durations import in_words
 from django_durable.models import DEFAULT_QUEUE, Queue, WorkflowStatus
 
@@ -73,7 +75,7 @@ class QueueAdmin(DurableAdmin):
             (
                 None,
                 {
-                    "fields": ["name", "state"] if obj else ["name"],
+                    "fields": ["name", "state", "starts_next", "held_back_by"] if obj else ["name"],
                     "description": DECLARED if declared else "",
                 },
             ),
@@ -83,7 +85,7 @@ class QueueAdmin(DurableAdmin):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Queue | None = None) -> Any:
-        return () if obj is None else ("name", "state")
+        return () if obj is None else ("name", "state", "starts_next", "held_back_by")
 
     def save_model(self, request: HttpRequest, obj: Queue, form: Any, change: bool) -> None:
         """Write only what was edited: a pause that came meanwhile stays."""
@@ -92,6 +94,22 @@ class QueueAdmin(DurableAdmin):
     @admin.display(description="state")
     def state(self, queue: Queue) -> SafeString:
         return chip("Open", "good") if queue.paused_at is None else chip("Paused", "busy")
+
+    @admin.display(description="starts next")
+    def starts_next(self, queue: Queue) -> str:
+        found = self._look(queue)
+        return (found.first if found else None) or NOTHING
+
+    @admin.display(description="held back by")
+    def held_back_by(self, queue: Queue) -> str:
+        """What keeps the head of the line, or rows behind it, from being started at this moment."""
+        if queue.paused_at is not None:
+            return "the pause"
+        found = self._look(queue)
+        return (found.stopped_by.in_words if found else "") or NOTHING
+
+    def _look(self, queue: Queue) -> Preview | None:
+        return preview(queue.name, self.using)
 
     @admin.display(description="limits")
     def limits(self, queue: Queue) -> str:

@@ -63,15 +63,26 @@ class WindowedClaim:
         self.keys_elsewhere = False
         self.rows_elsewhere = False
 
+    def look(self) -> Planner:
+        """Settle a plan, and neither lock nor take what is in it."""
+        if self._has_room:
+            self.reader.begin(self.planner)
+            self._settle()
+        return self.planner
+
     def take(self) -> Claims:
-        rooms = self.meter.rooms
-        if rooms.slots <= 0 or (rooms.queue is not None and rooms.queue <= 0):
+        if not self._has_room:
             return Claims([], self.planner)
         self.reader.begin(self.planner)
         runs = self._mark_plan()
         self._count_starts(runs)
         met_peers = self.keys_elsewhere or self.rows_elsewhere
         return Claims(runs, self.planner, peer_at_work=self.keys_elsewhere, met_peers=met_peers)
+
+    @property
+    def _has_room(self) -> bool:
+        rooms = self.meter.rooms
+        return rooms.slots > 0 and (rooms.queue is None or rooms.queue > 0)
 
     def _mark_plan(self) -> list[Run]:
         """Mark the settled plan, all of it or nothing in one statement; what that misses changes the plan."""

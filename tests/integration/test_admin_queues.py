@@ -9,8 +9,11 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Permission, User
 from django.contrib.staticfiles import finders
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from django_durable.admin.moments import NOTHING
 from django_durable.core.planning.budget import limit_bucket
 from django_durable.core.states import Status
 from django_durable.models import Limit, Queue, RateStart
@@ -265,3 +268,52 @@ def test_every_page_of_the_app_opens(admin_client):
     html = admin_client.get("/admin/durable/").content.decode()
     for name in ("Workflows", "Queues", "Limits", "Executors"):
         assert name in html
+
+
+class TestWhatBlocksTheHead:
+    def shown(self, client, queue):
+        """What its page says would start next, and what holds others back."""
+        model_admin = client.get(page(queue)).context["adminform"].model_admin
+        queue.refresh_from_db()
+        return model_admin.starts_next(queue), model_admin.held_back_by(queue)
+
+    def test_an_empty_line_is_held_back_by_nothing(self, admin_client):
+        assert self.shown(admin_client, QueueFactory.create(concurrency=1)) == (NOTHING, NOTHING)
+
+    def test_a_head_that_can_start_is_named(self, admin_client):
+        queue = QueueFactory.create()
+        head, _ = (WorkflowFactory.create(status=Status.ENQUEUED, queue=queue.name) for _ in range(2))
+        assert self.shown(admin_client, queue) == (head.id, NOTHING)
+        assert f"{head.id}</div>" in admin_client.get(page(queue)).content.decode()
+
+    def test_a_full_queue_is_told(self, admin_client):
+        queue = QueueFactory.create(concurrency=1)
+        WorkflowFactory(queue=queue.name, status=Status.PENDING)
+        WorkflowFactory(status=Status.ENQUEUED, queue=queue.name)
+        assert self.shown(admin_client, queue) == (NOTHING, "the limits of the queue")
+
+    def test_a_full_key_and_a_full_partition_are_told_and_who_goes_past_them(self, admin_client):
+        queue = QueueFactory.create(partition_concurrency=1)
+        LimitFactory(key="k", max_running=1)
+        for taken in ({"limit_key": "k", "partition_key": "other"}, {"partition_key": "p"}):
+            WorkflowFactory(queue=queue.name, status=Status.PENDING, **taken)
+        WorkflowFactory(status=Status.ENQUEUED, queue=queue.name, limit_key="k")
+        WorkflowFactory(status=Status.ENQUEUED, queue=queue.name, partition_key="p")
+        free = WorkflowFactory.create(status=Status.ENQUEUED, queue=queue.name, partition_key="free")
+        assert self.shown(admin_client, queue) == (free.id, "partition 'p', limit key 'k'")
+
+    def test_a_paused_queue_is_told(self, admin_client):
+        queue = QueueFactory.create()
+        WorkflowFactory(status=Status.ENQUEUED, queue=queue.name)
+        Queue.objects.filter(pk=queue.pk).pause()
+        assert self.shown(admin_client, queue) == (NOTHING, "the pause")
+
+    def test_a_look_locks_nothing(self, admin_client):
+        queue = QueueFactory.create(concurrency=5)
+        LimitFactory(key="k", max_running=1)
+        WorkflowFactory(status=Status.ENQUEUED, queue=queue.name, limit_key="k")
+        with CaptureQueriesContext(connection) as asked:
+            admin_client.get(page(queue))
+        texts = [query["sql"].upper() for query in asked.captured_queries]
+        assert texts
+        assert not [text for text in texts if "FOR NO KEY" in text or text.startswith(("UPDATE", "INSERT"))]
