@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from django_durable import (
@@ -100,7 +102,7 @@ def as_a_child_of_itself():
     return itself.using(id=workflow_id())()
 
 
-_declared: list = []
+_declared: list[Any] = []
 FOR_ITSELF = {
     "result": lambda: control.handle(workflow_id()).result(),
     "gather": lambda: gather(control.handle("there"), control.handle(workflow_id())),

@@ -56,7 +56,7 @@ def test_a_receiver_is_told_of_each_outcome_in_its_transaction(desk, listen):
 
 def test_a_receiver_that_raises_holds_up_its_own_outcome_alone(desk, listen, caplog):
     runs = claimed(5)
-    refused = runs[2].id
+    refused: str | None = runs[2].id
 
     def refuse(run, **_):
         Ledger.objects.create(run_id=run.id, step="settled")
