@@ -38,7 +38,8 @@ def clocks_were_put(request) -> Iterator[None]:
         cursor.execute("SHOW TimeZone")
         (before,) = cursor.fetchone()
         cursor.execute("SELECT set_config('TimeZone', %s, false)", [f"STD0DST,J{begins},J{ends}"])
-        cursor.execute("SELECT extract(epoch FROM now() - (now() - %s))", [WINDOW])
+        window = (f"{WINDOW.days} days",)
+        cursor.execute("SELECT extract(epoch FROM now() - (now() - %s::interval))", window)
         assert abs(float(cursor.fetchone()[0]) - WINDOW.total_seconds()) == 3600
         yield
         cursor.execute("SELECT set_config('TimeZone', %s, false)", [before])
