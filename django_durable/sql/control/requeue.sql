@@ -20,7 +20,9 @@ SET {{enter_line}}, queue = coalesce(%(queue)s, w.queue), claims = 0, attempt = 
         WHERE %(of_parents)s AND p.id = w.parent_id AND w.deadline IS NOT NULL
     ),
     expires_at = NULL, started_at = NULL, completed_at = NULL, output = NULL, error = NULL,
-    wake_at = NULL, wait_topic = NULL, claim_seq = NULL
+    wake_at = NULL, wait_topic = NULL, claim_seq = NULL,
+    -- none of these has a claim, but the version that the snapshot shows may: it is checked before the newest is looked up
+    {{give_up_claim}}
 FROM place
 WHERE w.id = place.id AND place.status = ANY(%(sources)s::text[])
 RETURNING w.id, place.error
