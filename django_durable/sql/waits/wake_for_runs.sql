@@ -22,7 +22,7 @@ WITH settled AS MATERIALIZED (
     WHERE p.id IN (SELECT settled.parent_id FROM settled)
         AND p.status || '' = 'WAITING' AND p.wait_topic IN ('children', 'any')
 ), held AS MATERIALIZED (
-    SELECT w.id, w.status
+    SELECT w.id
     FROM durable_workflow_status AS w
     WHERE w.id IN (SELECT waiters.id FROM waiters)
     ORDER BY w.id
@@ -31,5 +31,5 @@ WITH settled AS MATERIALIZED (
 UPDATE durable_workflow_status AS w
 SET wake_at = clock_timestamp(), updated_at = clock_timestamp()
 FROM held
-WHERE w.id = held.id AND held.status = 'WAITING'
+WHERE w.id = held.id AND w.status || '' = 'WAITING'
 RETURNING w.id
