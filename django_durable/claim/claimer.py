@@ -87,7 +87,10 @@ class Claimer:
         """Those of the queues that have a row this process may start; `wakes` says when the next wake."""
         woken = self._look_for_woken(queues)
         in_line = self._queues_with_a_line(queues)
-        return [queue for queue in queues if queue in woken or queue in in_line]
+        with_work = [queue for queue in queues if queue in woken or queue in in_line]
+        if any(self._counts(queue) for queue in with_work):
+            self.numbers.look()  # when it is due: rather now than within a claim
+        return with_work
 
     def seconds_to_room(self, queue: str, stopped: StoppedBy, ago: float) -> float | None:
         """Until a rate that stopped its claim, begun so many seconds ago, has room; None: no rate did."""
@@ -130,8 +133,7 @@ class Claimer:
 
     def _claim_in_transaction(self, queue: str, slots: int) -> Claims:
         remembered = self._remembered(queue) if slots > 0 else None
-        known = self._limits.get(queue)
-        self._oldest = self.numbers.look() if known is not None and known.counts else Oldest()
+        self._oldest = self.numbers.look() if self._counts(queue) else Oldest()
         started = time.monotonic()
         with read_committed(self.using), transaction.atomic(using=self.using, durable=True):
             claims = self._take_all(queue, slots, remembered) if slots > 0 else Claims([])
@@ -154,6 +156,9 @@ class Claimer:
                 "A receiver of the signal 'transition' swallowed an error of the database, which undoes the "
                 "claim. Let it run its statements in an atomic() of its own, or let the error pass."
             )
+
+    def _counts(self, queue: str) -> bool:
+        return queue in self._limits and self._limits[queue].counts
 
     def _remembered(self, queue: str) -> PositionedReader | None:
         if not self.cursors.engages(queue):
