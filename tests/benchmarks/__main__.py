@@ -1,4 +1,4 @@
-"""Measure: python -m tests.benchmarks NAME [--quick] [--json FILE] [--postgres embedded|system]"""
+"""Measure: python -m tests.benchmarks NAME [--quick] [--rows N] [--json FILE] [--postgres embedded|system]"""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     set_up()
     benchmark = import_module(f"tests.benchmarks.{given.benchmark}")
-    benchmark.run(given.quick, tuple(given.only)).write(given.json)
+    sizes = {"sizes": (given.rows,)} if given.rows else {}
+    benchmark.run(given.quick, tuple(given.only), **sizes).write(given.json)
 
 
 def arguments() -> argparse.Namespace:
@@ -29,6 +30,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("benchmark", choices=BENCHMARKS)
     parser.add_argument("only", nargs="*", help="names of data sets or shapes; all of them if none is given")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds: minutes, not an hour")
+    parser.add_argument("--rows", type=int, help="claim alone: this many rows instead of the usual sizes")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--postgres", choices=("embedded", "system"), default="embedded")
     return parser.parse_args()

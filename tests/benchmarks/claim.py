@@ -35,9 +35,10 @@ class Cost(NamedTuple):
     cpu: float
 
 
-def run(quick: bool, only: Sequence[str]) -> Report:
+def run(quick: bool, only: Sequence[str], sizes: Sequence[int] = ()) -> Report:
+    """Quick: the main layout alone, and unless sizes are given the smaller one."""
     report = Report("claim")
-    for rows in SIZES[:1] if quick else SIZES:
+    for rows in sizes or (SIZES[:1] if quick else SIZES):
         for data_set in DATA_SETS:
             if not only or data_set.name in only:
                 _measure(report, data_set, rows, quick)
