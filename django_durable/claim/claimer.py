@@ -19,10 +19,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import OperationalError, connections, transaction
-from django.db.transaction import TransactionManagementError
+from django.db import OperationalError, transaction
 from psycopg.errors import LockNotAvailable
-from psycopg.pq import TransactionStatus
 
 from django_durable.claim.contention import PATIENCE, Contention
 from django_durable.claim.cursors import Cursors
@@ -149,13 +147,7 @@ class Claimer:
         """Let others take part in the transaction; who swallows an error of the database undoes all of it."""
         for run in runs:
             transition.send(Run, run=run, verb="claim")
-        connection = connections[self.using]
-        is_broken = connection.connection.info.transaction_status == TransactionStatus.INERROR
-        if connection.needs_rollback or is_broken:
-            raise TransactionManagementError(
-                "A receiver of the signal 'transition' swallowed an error of the database, which undoes the "
-                "claim. Let it run its statements in an atomic() of its own, or let the error pass."
-            )
+        database.refuse_undone("claim", self.using)
 
     def _counts(self, queue: str) -> bool:
         return queue in self._limits and self._limits[queue].counts

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connections, models, router
+from django.db.transaction import TransactionManagementError
 
 from django_durable import sql
 from django_durable.conf import settings
@@ -68,6 +69,17 @@ def _together(statements: tuple[str, ...]) -> str:
 def _binds_on_the_server(using: str) -> bool:
     """Then the protocol takes one statement at a time."""
     return connections[using].settings_dict.get("OPTIONS", {}).get("server_side_binding") is True
+
+
+def refuse_undone(what: str, using: str) -> None:
+    """Raise if a receiver of `transition` left a transaction that can only roll back; COMMIT would not say so."""
+    connection = connections[using]
+    is_broken = connection.connection.info.transaction_status.name == "INERROR"
+    if connection.needs_rollback or is_broken:
+        raise TransactionManagementError(
+            "A receiver of the signal 'transition' swallowed an error of the database, which undoes the "
+            f"{what}. Let it run its statements in an atomic() of its own, or let the error pass."
+        )
 
 
 def change(name: str, params: Mapping[str, Any], using: str) -> int:
