@@ -72,7 +72,7 @@ def _binds_on_the_server(using: str) -> bool:
 
 
 def refuse_undone(what: str, using: str) -> None:
-    """Raise if a receiver of `transition` left a transaction that can only roll back; COMMIT would not say so."""
+    """Raise if a receiver of `transition` left what can only be rolled back; COMMIT would not say so."""
     connection = connections[using]
     is_broken = connection.connection.info.transaction_status.name == "INERROR"
     if connection.needs_rollback or is_broken:
