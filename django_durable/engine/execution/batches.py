@@ -103,9 +103,8 @@ def _settle_and_announce(endings: Sequence[Ending], using: str) -> Written:
         except Error as error:
             if not (ended or is_locked(error)):
                 raise
-            locked.add(
-                ending.fence
-            )  # those before it are committed, so this is raised when it is tried again
+            # those before it are committed, so this is raised when it is tried again
+            locked.add(ending.fence)
     return Written(ended=ended, locked=locked | still_owned(_fences(endings) - ended - locked, using))
 
 

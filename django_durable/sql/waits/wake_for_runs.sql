@@ -21,15 +21,4 @@ WITH settled AS MATERIALIZED (
     FROM durable_workflow_status AS p
     WHERE p.id IN (SELECT settled.parent_id FROM settled)
         AND p.status || '' = 'WAITING' AND p.wait_topic IN ('children', 'any')
-), held AS MATERIALIZED (
-    SELECT w.id
-    FROM durable_workflow_status AS w
-    WHERE w.id IN (SELECT waiters.id FROM waiters)
-    ORDER BY w.id
-    FOR NO KEY UPDATE
-)
-UPDATE durable_workflow_status AS w
-SET wake_at = clock_timestamp(), updated_at = clock_timestamp()
-FROM held
-WHERE w.id = held.id AND w.status || '' = 'WAITING'
-RETURNING w.id
+), {{wake_waiters}}
