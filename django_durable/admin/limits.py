@@ -18,7 +18,7 @@ from django_durable.admin.moments import NOTHING
 from django_durable.core.durations import in_words
 from django_durable.core.planning.budget import limit_bucket
 from django_durable.models import Limit, RateStart, WorkflowStatus
-from django_durable.models.database import Clock
+from django_durable.models.database import Clock, Seconds
 
 
 @admin.register(Limit)
@@ -57,7 +57,7 @@ def _running() -> Coalesce:
 
 def _starts() -> Coalesce:
     bucket = Concat(Value(limit_bucket("")), OuterRef("pk"), output_field=models.TextField())
-    starts = RateStart.objects.filter(bucket=bucket, started_at__gt=Clock() - OuterRef("window"))
+    starts = RateStart.objects.filter(bucket=bucket, started_at__gt=Clock() - Seconds(OuterRef("window")))
     return _count(starts, "bucket")
 
 

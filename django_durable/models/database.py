@@ -24,6 +24,14 @@ class Clock(models.Func):
     output_field = models.DateTimeField()
 
 
+class Seconds(models.Func):
+    """A length as so many seconds: days of it would follow the clocks of the session's time zone."""
+
+    template = "make_interval(secs => extract(epoch FROM %(expressions)s)::float8)"
+    arity = 1
+    output_field = models.DurationField()
+
+
 def alias() -> str:
     """The one database alias that every read and write of the package uses."""
     return settings().database or router.db_for_write(apps.get_model("durable", "WorkflowStatus"))

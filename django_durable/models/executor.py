@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import models
 
-from django_durable.models.database import Clock
+from django_durable.models.database import Clock, Seconds
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,9 +23,8 @@ class ExecutorQuerySet(models.QuerySet["Executor"]):
 
     def renew(self, executor_id: UUID, lease: timedelta) -> bool:
         """Extend the lease from now; False if the executor was taken for lost and is gone."""
-        return bool(
-            self.filter(id=executor_id).update(heartbeat_at=Clock(), lease_expires_at=Clock() + lease)
-        )
+        until = Clock() + Seconds(lease)
+        return bool(self.filter(id=executor_id).update(heartbeat_at=Clock(), lease_expires_at=until))
 
 
 class Executor(models.Model):

@@ -35,7 +35,7 @@ from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call
 from django_durable.exceptions import InsideWorkflow, InvalidOption
 from django_durable.models import DEFAULT_QUEUE, Executor, Limit, Queue, WorkflowStatus, database
-from django_durable.models.database import Clock
+from django_durable.models.database import Clock, Seconds
 from django_durable.signals import executor_lost
 
 THREADS = 32
@@ -199,7 +199,7 @@ def _register(using: str) -> UUID:
         app_version=settings().app_version,
         started_at=Clock(),
         heartbeat_at=Clock(),
-        lease_expires_at=Clock() + timedelta(seconds=settings().lease),
+        lease_expires_at=Clock() + Seconds(timedelta(seconds=settings().lease)),
     )
     executor.save(using=using, force_insert=True)
     return executor.id

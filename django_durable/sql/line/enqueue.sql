@@ -1,4 +1,5 @@
 -- Enqueue runs of one workflow function, in the order given; an id or deduplication id that is taken adds nothing.
+-- A length is so many seconds: days put on an instant would follow the clocks of the session's time zone.
 --   rides on   durable_workflow_status_pkey and durable_deduplication, to find conflicts
 --   locks      the rows it inserts
 --   returns    the ids that were inserted, and whether their queue exists
@@ -15,7 +16,10 @@ SELECT
     CASE WHEN placed.place IS NOT NULL THEN nextval('durable_arrival_seq') END,
     %(partition_key)s, %(limit_key)s, %(deduplication_id)s, %(app_version)s, 0, %(max_attempts)s, 0,
     placed.clock, placed.clock, CASE WHEN placed.place IS NULL THEN placed.due END,
-    coalesce(%(expires_at)s::timestamptz, placed.clock + %(expires_in)s::interval),
+    coalesce(
+        %(expires_at)s::timestamptz,
+        placed.clock + make_interval(secs => extract(epoch FROM %(expires_in)s::interval)::float8)
+    ),
     %(timeout)s::interval, %(deadline)s::timestamptz,
     placed.input, %(serialization)s, %(parent)s, %(parent_step)s, NULL, %(schedule_name)s,
     %(attributes)s::jsonb, %(headers)s::jsonb, false
@@ -26,7 +30,10 @@ FROM (
     FROM (
         SELECT
             item.id, item.input, statement_timestamp() AS clock,
-            coalesce(%(run_at)s::timestamptz, statement_timestamp() + %(delay)s::interval) AS due
+            coalesce(
+                %(run_at)s::timestamptz,
+                statement_timestamp() + make_interval(secs => extract(epoch FROM %(delay)s::interval)::float8)
+            ) AS due
         FROM unnest(%(ids)s::text[], %(inputs)s::text[]) WITH ORDINALITY AS item (id, input, position)
         ORDER BY item.position
     ) AS given

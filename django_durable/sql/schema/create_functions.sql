@@ -1,8 +1,9 @@
 -- Doors for triggers and for programs in other languages: they enqueue and send in their own transaction.
+-- A delay is so many seconds: days put on an instant would follow the clocks of the session's time zone.
 --   rides on   durable_workflow_status_pkey, durable_deduplication, durable_message_once
 --   locks      the rows they insert; durable_send its receiver FOR KEY SHARE, and the row if it waits
 --   returns    durable_enqueue the id of the run; durable_send whether the message is new
-CREATE FUNCTION durable_check_identifier(kind text, value text) RETURNS void
+CREATE OR REPLACE FUNCTION durable_check_identifier(kind text, value text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 BEGIN
     IF value IS NULL OR btrim(value) = '' THEN
@@ -16,7 +17,7 @@ BEGIN
     END IF;
 END
 $$;
-CREATE FUNCTION durable_enqueue(
+CREATE OR REPLACE FUNCTION durable_enqueue(
     name text, queue text DEFAULT 'default', args json DEFAULT '[]', kwargs json DEFAULT '{}', id text DEFAULT NULL,
     priority int DEFAULT 0, delay interval DEFAULT NULL, partition_key text DEFAULT NULL, limit_key text DEFAULT NULL,
     deduplication_id text DEFAULT NULL, timeout interval DEFAULT NULL, max_attempts int DEFAULT 1,
@@ -27,7 +28,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     given ALIAS FOR $5;
     new_id text := coalesce(given, gen_random_uuid()::text);
-    due timestamptz := statement_timestamp() + delay;
+    due timestamptz := statement_timestamp() + make_interval(secs => extract(epoch FROM delay)::float8);
     place bigint;
     found_name text;
 BEGIN
@@ -79,7 +80,7 @@ BEGIN
         MESSAGE = 'queue ' || $2 || ' already has an active workflow with deduplication_id ' || coalesce($10, '');
 END
 $$;
-CREATE FUNCTION durable_send(
+CREATE OR REPLACE FUNCTION durable_send(
     workflow_id text, message json, topic text DEFAULT '', idempotency_key text DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

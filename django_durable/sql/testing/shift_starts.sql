@@ -3,4 +3,4 @@
 --   locks      every row
 --   returns    nothing
 UPDATE durable_rate_start AS s
-SET started_at = s.started_at - %(by)s::interval
+SET started_at = s.started_at - make_interval(secs => extract(epoch FROM %(by)s::interval)::float8)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from django_durable.models import AppVersion, Executor
-from django_durable.models.database import Clock
+from django_durable.models.database import Clock, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Registration:
                 queues=list(self.queues),
                 started_at=Clock(),
                 heartbeat_at=Clock(),
-                lease_expires_at=Clock() + timedelta(seconds=self.lease),
+                lease_expires_at=Clock() + Seconds(timedelta(seconds=self.lease)),
             )
 
     def renew(self, executor_id: UUID) -> bool:
