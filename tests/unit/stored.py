@@ -9,12 +9,13 @@ import math
 from collections import namedtuple
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+Content = TypeVar("Content")
 MAX_BYTES = 8 * 1024 * 1024
 
 
@@ -76,6 +77,11 @@ class Frozen:
 @dataclasses.dataclass
 class Loaded(dict):  # type: ignore[type-arg]
     size: int = 0
+
+
+@dataclasses.dataclass
+class Box(Generic[Content]):
+    held: Content
 
 
 class Plain:

@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict
 from contextlib import closing
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -96,6 +97,11 @@ class Number(float):
     pass
 
 
+def foreign(*attributes):
+    """As the libraries make them whose classes have these attributes."""
+    return type("Foreign", (), dict.fromkeys(attributes))()
+
+
 class Basket(list):  # type: ignore[type-arg]
     pass
 
@@ -121,6 +127,11 @@ class Basket(list):  # type: ignore[type-arg]
         (stored.Plain(), "pass plain data"),
         (stored.Quiet(), "pass plain data"),
         (object(), "pass plain data"),
+        (Path("a"), "pass str(value)"),
+        (foreign("__array__", "tolist", "tobytes", "__iter__"), "pass value.tolist()"),
+        (foreign("__array__", "to_dict", "__iter__"), "pass value.to_dict()"),
+        (foreign("model_dump", "__iter__"), "pass value.model_dump()"),
+        (foreign("__attrs_attrs__"), "pass attrs.asdict(value)"),
     ],
     ids=lambda value: type(value).__name__,
 )

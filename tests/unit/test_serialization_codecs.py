@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import sys
 import types
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from uuid import UUID
 
@@ -50,6 +51,22 @@ def test_a_dataclass_is_read_without_its_constructor():
     kept = Frozen("x")
     object.__setattr__(kept, "key", "never")
     assert loads(write(kept)) == kept
+
+
+def test_a_dataclass_made_through_its_generic_alias_comes_back():
+    box = stored.Box[int](3)
+    assert loads(write(box)) == box
+
+
+@pytest.mark.parametrize(
+    ("kind", "moment"),
+    [("FakeDatetime", datetime(2030, 1, 1, 12, tzinfo=UTC)), ("FakeDate", date(2030, 1, 1))],
+)
+def test_a_moment_that_a_held_clock_made_comes_back_as_what_it_stands_for(kind, moment):
+    held = type(kind, (type(moment),), {"__module__": "freezegun.api"})
+    parts = moment.timetuple()[:3] if kind == "FakeDate" else (*moment.timetuple()[:6], 0, UTC)
+    back = loads(write({"at": [held(*parts)]}))["at"][0]
+    assert (type(back), back) == (type(moment), moment)
 
 
 def test_attributes_beside_the_fields_come_back_and_cached_ones_are_made_again():

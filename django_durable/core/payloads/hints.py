@@ -23,9 +23,14 @@ def hint_for(kind: type) -> str:
 
 
 BY_ATTRIBUTE = {
+    "model_dump": "pass value.model_dump(), and make the model of it again inside the workflow",
+    "__attrs_attrs__": "pass attrs.asdict(value), or declare the class as a dataclass",
     "fileno": "an open file or socket belongs to one process; pass its name or its content",
     "read": "an open file or socket belongs to one process; pass its name or its content",
     "__next__": "it can be read only once; pass a list of what it yields",
+    "to_dict": "pass value.to_dict()",
+    "__array__": "pass value.tolist(), which gives plain data",
+    "__fspath__": "pass str(value)",
     "tobytes": "pass bytes(value) or a list",
     "__await__": "await it first and pass what it gives",
     "__iter__": "pass a list of what it holds",

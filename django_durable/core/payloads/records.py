@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from django_durable.core.payloads.classes import find_class, is_importable, native_base, path_of, type_name
 
+GENERIC_ALIAS = "__orig_class__"  # left by `Box[int](…)`: it says nothing that the fields do not
+
 
 class Record(NamedTuple):
     """A class by its path, and the values its instance holds by name."""
@@ -111,7 +113,9 @@ def _further_attributes(instance: Any, fields: dict[str, Any]) -> dict[str, Any]
     return {
         name: value
         for name, value in attributes.items()
-        if name not in fields and not hasattr(getattr(type(instance), name, None), "__get__")
+        if name not in fields
+        and name != GENERIC_ALIAS
+        and not hasattr(getattr(type(instance), name, None), "__get__")
     }
 
 
