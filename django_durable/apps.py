@@ -18,9 +18,10 @@ class DurableConfig(AppConfig):
     def ready(self) -> None:
         # these need the models, which are loaded by now; checks register themselves
         from django_durable import checks  # noqa: F401
-        from django_durable.engine import references
+        from django_durable.engine import references, validation_errors
         from django_durable.engine.queues import keep_queues
 
         references.register()
+        validation_errors.register()
         autodiscover_modules(*WORKFLOW_MODULES)
         post_migrate.connect(keep_queues, sender=self, dispatch_uid="django_durable.queues")

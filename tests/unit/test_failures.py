@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import socket
@@ -132,11 +133,23 @@ def test_an_error_inside_a_function_is_read_by_name_and_message():
     assert "raise error" in back.traceback
 
 
-def test_an_argument_that_cannot_be_stored_gives_a_step_failure():
+def test_an_argument_that_cannot_be_stored_is_a_text_and_told():
     with closing(socket.socket()) as connection:
         back = again(broken.Renamed("at", connection))
-    assert (type(back), back.path) == (StepFailed, "tests.unit.broken.Renamed")
-    assert "socket" in back.message
+    place, text = back.args
+    assert (type(back), place) == (broken.Renamed, "at")
+    assert text.startswith("<socket.socket")
+    assert back.__notes__ == ["not stored with this error: args[1] (socket.socket)"]
+
+
+def test_an_argument_that_cannot_even_be_shown_is_told_by_its_type():
+    assert again(ValueError(Quiet())).args == ("of type Quiet",)
+
+
+def test_a_constructor_is_given_no_text_in_place_of_an_object():
+    with closing(socket.socket()) as connection:
+        back = again(broken.Brief(connection))
+    assert (type(back), back.path) == (StepFailed, "tests.unit.broken.Brief")
 
 
 def test_an_attribute_that_cannot_be_stored_is_absent_and_told():
@@ -154,6 +167,23 @@ def test_what_ends_programs_comes_back_as_a_step_failure(error):
     back = again(error)
     assert type(back) is StepFailed
     assert back.path.endswith(type(error).__name__)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(KeyboardInterrupt("stop"), SystemExit(2), GeneratorExit(), asyncio.CancelledError("by hand")),
+        BaseExceptionGroup("ended", [KeyboardInterrupt(), ValueError(1)]),
+    ],
+    ids=repr,
+)
+def test_what_ends_programs_comes_back_as_itself_where_that_is_asked_for(error):
+    back = restore(describe(error), programs=True)
+    assert (type(back), repr(back)) == (type(error), repr(error))
+
+
+def test_what_says_how_a_run_shall_end_is_no_error_to_come_back():
+    assert type(restore(describe(Fail("enough")), programs=True)) is StepFailed
 
 
 def test_a_class_that_is_not_loaded_is_not_imported(monkeypatch, tmp_path):
@@ -220,6 +250,14 @@ def test_a_group_comes_back_with_its_members():
     assert plain(first) == plain(ValueError(1))
     assert type(inner) is ExceptionGroup
     assert plain(inner.exceptions[0]) == plain(broken.Declined(1, "x"))
+
+
+def test_a_group_comes_back_with_its_attributes():
+    group = broken.Group("several", [ValueError(1)])
+    vars(group).update(code=7, quiet=Quiet())
+    back = again(group)
+    assert (back.code, hasattr(back, "quiet")) == (7, False)
+    assert back.__notes__ == ["not stored with this error: quiet (tests.unit.stored.Quiet)"]
 
 
 def test_a_group_too_large_to_describe_is_read_as_text():

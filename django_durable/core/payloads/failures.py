@@ -74,16 +74,17 @@ def beside(text: str) -> Data:
     return kept if isinstance(kept, dict) else {}
 
 
-def restore(text: str) -> BaseException:
+def restore(text: str, *, programs: bool = False) -> BaseException:
     """An exception of the recorded type, or StepFailed. Never raises.
 
-    Its own type takes a class that is loaded here, is an Exception and had arguments that can be stored.
-    `__init__` is not called unless the class says by `__reduce__` how to call it. Attributes that could not
-    be stored are absent, and a note names them.
+    Its own type takes a class that is loaded here and is an Exception, or with `programs` anything that was
+    raised: where a body gets again what it got before. `__init__` is not called unless the class says by
+    `__reduce__` how to call it. Attributes that could not be stored are absent, such arguments are texts,
+    and a note names them.
     """
     data = _parsed(text)
     try:
-        return revival.revive(data)
+        return revival.revive(data, programs=programs)
     except Exception:  # a damaged record: what can be read of it is the error
         return StepFailed(*_summed(data))
 
@@ -132,7 +133,9 @@ class _Description:
         members = [self._relative(member, depth) for member in group.exceptions]
         if None in members:
             return {}
-        return {"group": self.text(group.message, MESSAGE), "members": members}
+        parts, taken = revival.attributes_of(group, self.room)
+        self.room -= taken
+        return {"group": self.text(group.message, MESSAGE), "members": members, **parts}
 
 
 def text_of(error: BaseException) -> str:

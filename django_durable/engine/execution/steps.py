@@ -51,7 +51,7 @@ def _begin(
 
 def replay(recorded: Recorded) -> Any:
     if recorded.error is not None:
-        return Raised(payloads.decode_error(recorded.error), (recorded.step,))
+        return Raised(payloads.decode_error(recorded.error, programs=True), (recorded.step,))
     return None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
 
 
