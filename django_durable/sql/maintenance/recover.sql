@@ -33,7 +33,7 @@ WITH owned AS MATERIALIZED (
     SELECT owned.id, owned.seq, owned.claim_token FROM owned WHERE NOT owned.worn_out
 ), returned AS (
     UPDATE durable_workflow_status AS w
-    SET {{enter_line}}, started_at = NULL, claim_seq = NULL, {{give_up_claim}}
+    SET {{enter_line}}, started_at = NULL, expires_at = NULL, claim_seq = NULL, {{give_up_claim}}
     FROM place
     WHERE w.id = place.id
         AND w.status = 'PENDING' AND w.executor_id = %(executor)s AND w.claim_token = place.claim_token

@@ -18,7 +18,7 @@ SET status = 'WAITING', wake_at = asleep.wake_at, wait_topic = asleep.topic,
     wait_topics = (
         SELECT array_agg(each.topic) FROM json_array_elements_text(asleep.several::json) AS each (topic)
     ),
-    claims = 0,
+    claims = 0, expires_at = NULL,
     claim_seq = CASE
         WHEN (SELECT q.waiting_holds_slot FROM durable_queue AS q WHERE q.name = w.queue) IS NOT FALSE
         THEN w.claim_seq
