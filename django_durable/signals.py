@@ -1,11 +1,15 @@
 """Django signals that other apps connect to.
 
 The first group is sent with `send_robust` after the fact: a receiver's error is logged and contained.
-`transition` is sent inside the transaction that makes a claim (`verb="claim"`, sender `core.run.Run`) or
-writes how an execution ended (`verb="settle"`, sender `WorkflowStatus`), with the run as `run`; for an
-outcome that is the row as it is then. A receiver that raises rolls that transaction back; the claim, or that
-one outcome, is tried again later. While anybody listens to settles, each outcome has a transaction of its
-own. It is not sent for what ends a run from outside of its execution: cancel(), deadlines, expiry.
+`transition` is sent once for each verb of `core.states.TRANSITIONS` that is done to a run, inside the
+transaction that does it: `run` is the run as it is then, `verb` the verb. A claim has the sender
+`core.run.Run` and gives that; all else has the sender `WorkflowStatus` and gives the row. The verb of an
+outcome is "settle".
+A run that is put in line for the first time, or deleted, changes no status and is not told of.
+
+A receiver that raises undoes the change. A verb that somebody called raises `models.announcing.Refused`; a
+claim, an outcome, a wait or what maintenance does is tried again later, and holds up no other run but those
+that the same claim took. While anybody listens, each outcome has a transaction of its own.
 """
 
 from __future__ import annotations

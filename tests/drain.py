@@ -67,14 +67,14 @@ class Drain:
 
     def recover(self) -> None:
         """Take the executor for lost: what it had goes back in line."""
-        lost = {"executor": self.executor.id, "batch": BATCH, "max_claims": MAX_CLAIMS}
+        lost = {"executor": self.executor.id, "batch": BATCH, "max_claims": MAX_CLAIMS, "refused": []}
         database.fetch("recover", lost, self.using)
 
     def hasten(self) -> None:
         """Let the time of every delayed run come, and put it in line."""
         delayed = WorkflowStatus.objects.using(self.using).filter(status=Status.DELAYED)
         delayed.update(delay_until=F("created_at"))
-        database.fetch("promote", {"batch": BATCH}, self.using)
+        database.fetch("promote", {"batch": BATCH, "refused": []}, self.using)
 
 
 class DieOnce:

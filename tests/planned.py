@@ -111,7 +111,7 @@ CLAIM = {
 LINE = {
     "waiting_queues": Wanted({"queues": [QUEUE, "other"], **READY}, walks_graves=True),
     "enqueue": Wanted(ENQUEUED, 900, inserts=True, sorts=True),
-    "promote": Wanted({"batch": 100}, 500, sorts=True),
+    "promote": Wanted({"batch": 100, "refused": []}, 500, sorts=True),
     "next_due": Wanted({}, 50),
     "begin_bouncing": Wanted({"id": IDS[0], "max_wait": timedelta(1)}, 50),
     "bounce": Wanted(
@@ -175,7 +175,7 @@ WAITS = {
     "wake_for_message": Wanted({"id": IDS[0], "topic": "t"}, 50),
     "wake_for_runs": Wanted({"ids": IDS}, 400, sorts=True),
     "wake_for_topic": Wanted({"topic": "event other7 key"}, sorts=True),
-    "wake_into_line": Wanted({"batch": 100}, 500, sorts=True),
+    "wake_into_line": Wanted({"batch": 100, "refused": []}, 500, sorts=True),
 }
 MAILBOX = {
     "send_message": Wanted(
@@ -217,11 +217,11 @@ CONTROL = {
     ),
 }
 MAINTENANCE = {
-    "time_out": Wanted({"batch": 100, "error": "late"}, 400),
-    "expire": Wanted({"batch": 100, "error": "late"}, 400),
+    "time_out": Wanted({"batch": 100, "error": "late", "refused": []}, 400),
+    "expire": Wanted({"batch": 100, "error": "late", "refused": []}, 400),
     "orphaned_executors": Wanted({}, 1000, walks_graves=True),
     "forget_executor": Wanted({"executor": ME}, 50),
-    "recover": Wanted({"executor": ME, "batch": 100, "max_claims": 5}, 400, sorts=True),
+    "recover": Wanted({"executor": ME, "batch": 100, "max_claims": 5, "refused": []}, 400, sorts=True),
     "prune": Wanted(
         {"status": "SUCCESS", "after": None, "age": timedelta(30), "batch": 100}, 900, sorts=True
     ),

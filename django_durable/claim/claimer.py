@@ -39,7 +39,7 @@ from django_durable.core.planning.stops import StoppedBy
 from django_durable.core.run import Run
 from django_durable.instrument import instrument
 from django_durable.models import WorkflowStatus, database
-from django_durable.signals import transition
+from django_durable.models.announcing import announce_claims
 
 __all__ = ["Claimer", "Claims"]
 
@@ -135,19 +135,13 @@ class Claimer:
         started = time.monotonic()
         with read_committed(self.using), transaction.atomic(using=self.using, durable=True):
             claims = self._take_all(queue, slots, remembered) if slots > 0 else Claims([])
-            self._tell(claims.runs)
+            announce_claims(claims.runs, self.using)
         if remembered is not None:
             remembered.rise(run.id for run in claims.runs)
         if self._patience is None:  # else the time is that of the wait
             note = self.cursors.note_cold if remembered is None else self.cursors.note_warm
             note(queue, time.monotonic() - started)
         return claims
-
-    def _tell(self, runs: Sequence[Run]) -> None:
-        """Let others take part in the transaction; who swallows an error of the database undoes all of it."""
-        for run in runs:
-            transition.send(Run, run=run, verb="claim")
-        database.refuse_undone("claim", self.using)
 
     def _counts(self, queue: str) -> bool:
         return queue in self._limits and self._limits[queue].counts

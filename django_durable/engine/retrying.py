@@ -13,6 +13,7 @@ from django_durable.core.payloads import failures
 from django_durable.core.states import sources
 from django_durable.engine.execution.origins import Origin
 from django_durable.models import database
+from django_durable.models.announcing import announce
 
 Origins = Mapping[str, Origin | None]
 
@@ -47,7 +48,10 @@ def _put_in_line(children: list[str], delay: timedelta | None, using: str) -> Or
         return {}
     params = {"ids": children, "queue": None, "of_parents": True, "sources": sources("retry")}
     rows = database.fetch("requeue", params, using)
+    going_on = [workflow_id for workflow_id, _ in rows]
+    announce("retry", going_on, using)
     if delay is not None and rows:
-        later = {"ids": [row[0] for row in rows], "delay": delay, "run_at": None}
-        database.fetch("postpone", {**later, "sources": sources("postpone")}, using)
+        later = {"ids": going_on, "delay": delay, "run_at": None, "sources": sources("postpone")}
+        database.fetch("postpone", later, using)
+        announce("postpone", going_on, using)
     return {workflow_id: origin_in(error) for workflow_id, error in rows}

@@ -15,7 +15,7 @@ from django_durable.claim.isolation import read_committed
 from django_durable.core.identifiers import check_identifier
 from django_durable.core.options import Options
 from django_durable.core.payloads import failures
-from django_durable.core.states import sources
+from django_durable.core.states import TRANSITIONS, sources
 from django_durable.core.uuid7 import uuid7
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
@@ -33,6 +33,7 @@ from django_durable.exceptions import (
     WorkflowNotFound,
 )
 from django_durable.models import database
+from django_durable.models.announcing import announce, together
 from django_durable.models.workflow import WorkflowStatus
 
 HEIR = "its parent was cancelled"
@@ -199,7 +200,10 @@ def _rows(
     is_asked: bool = True,
 ) -> list[tuple[Any, ...]]:
     given = {"ids": [each for each in ids if database.is_storable(each)], "sources": sources(verb), **params}
-    changed = database.fetch(statement or verb, given, using)
+    with together(using):
+        changed = database.fetch(statement or verb, given, using)
+        if verb in TRANSITIONS:
+            announce(verb, [row[0] for row in changed], using)
     if is_asked and len(ids) == 1 and not changed:
         raise _refusal(verb, ids[0], using)
     return changed

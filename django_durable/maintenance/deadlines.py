@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from django_durable.core.payloads import failures
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import WorkflowCancelled
-from django_durable.maintenance.bounded import bounded
+from django_durable.maintenance.announced import leaving_out_the_refused
 from django_durable.models import database
+from django_durable.models.announcing import announce
 
 BATCH = 500
 
@@ -37,9 +38,13 @@ class Deadlines:
         return Ended(self._cancel("time_out", "deadline"), self._cancel("expire", "expired"))
 
     def _cancel(self, statement: str, reason: str) -> tuple[str, ...]:
-        error = failures.describe(WorkflowCancelled("", reason))
-        with bounded(self.using):
-            rows = database.fetch(statement, {"batch": self.batch, "error": error}, self.using)
+        params = {"batch": self.batch, "error": failures.describe(WorkflowCancelled("", reason))}
+
+        def cancel(refused: list[str]) -> tuple[str, ...]:
+            rows = database.fetch(statement, params | {"refused": refused}, self.using)
             cancelled = tuple(workflow_id for (workflow_id,) in rows)
             wake_waiters(cancelled, self.using)
-        return cancelled
+            announce(statement, cancelled, self.using)
+            return cancelled
+
+        return leaving_out_the_refused(cancel, self.using)

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from django_durable.engine.launching.notices import give_notice
-from django_durable.maintenance.bounded import bounded
+from django_durable.maintenance.announced import leaving_out_the_refused
 from django_durable.models import database
+from django_durable.models.announcing import announce
 
 BATCH = 500
 
@@ -28,8 +29,12 @@ class Promoter:
 
     def run_once(self) -> Promoted:
         """Promote one batch, the earliest first."""
-        with bounded(self.using):
-            rows = database.fetch("promote", {"batch": self.batch}, self.using)
-            if rows:
-                give_notice(self.using)
-        return Promoted(Counter(queue for (queue,) in rows))
+        rows = leaving_out_the_refused(self._promote, self.using)
+        return Promoted(Counter(queue for _, queue in rows))
+
+    def _promote(self, refused: list[str]) -> list[tuple[str, str]]:
+        rows = database.fetch("promote", {"batch": self.batch, "refused": refused}, self.using)
+        announce("promote", [workflow_id for workflow_id, _ in rows], self.using)
+        if rows:
+            give_notice(self.using)
+        return rows

@@ -8,16 +8,18 @@ given one lease to turn out to be alive.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from django_durable.conf import settings
 from django_durable.core.states import PARKED
 from django_durable.engine.launching.notices import give_notice
 from django_durable.engine.waits.waking import wake_waiters
-from django_durable.maintenance.bounded import bounded
+from django_durable.maintenance.announced import leaving_out_the_refused
 from django_durable.models import Executor, database
+from django_durable.models.announcing import announce
 from django_durable.signals import executor_lost
 
 BATCH = 200
@@ -68,33 +70,26 @@ class Recovery:
 
     def _recover_one(self, done: Recovered) -> bool:
         """A batch of one lost executor's runs, its row locked meanwhile; False if there is none to take."""
-        with bounded(self.using):
-            lost = database.fetch("lost_executors", {"batch": len(done.left) + 1}, self.using)
-            executor = next((found for (found,) in lost if found not in done.left), None)
-            if executor is None:
-                return False
-            if not self._give_back(executor, done):
-                done.executors.append(executor) if forget(executor, self.using) else done.left.add(executor)
+        return leaving_out_the_refused(partial(self._recover_first, done), self.using)
+
+    def _recover_first(self, done: Recovered, refused: list[str]) -> bool:
+        lost = database.fetch("lost_executors", {"batch": len(done.left) + 1}, self.using)
+        executor = next((found for (found,) in lost if found not in done.left), None)
+        if executor is None:
+            return False
+        if not self._give_back(executor, done, refused):
+            done.executors.append(executor) if forget(executor, self.using) else done.left.add(executor)
         return True
 
     def _recover_orphan(self, orphan: UUID, done: Recovered) -> bool:
-        with bounded(self.using):
-            return self._give_back(orphan, done)
+        return leaving_out_the_refused(partial(self._give_back, orphan, done), self.using)
 
-    def _give_back(self, executor: UUID, done: Recovered) -> bool:
+    def _give_back(self, executor: UUID, done: Recovered, refused: list[str]) -> bool:
         """Whether there may be more."""
-        params = {
-            "executor": executor,
-            "batch": self.batch,
-            "max_claims": settings().max_recovery_attempts + 1,
-        }
-        rows = database.fetch("recover", params, self.using)
-        parked = [workflow_id for workflow_id, status in rows if status == PARKED]
-        wake_waiters(parked, self.using)
-        done.parked += len(parked)
-        done.returned += len(rows) - len(parked)
-        if len(rows) > len(parked):
-            give_notice(self.using)
+        rows = give_back(executor, self.batch, self.using, refused=refused)
+        parked = sum(status == PARKED for _, status in rows)
+        done.parked += parked
+        done.returned += len(rows) - parked
         return len(rows) >= self.batch
 
     def _ripe_orphans(self) -> list[UUID]:
@@ -103,6 +98,27 @@ class Recovery:
         found = [orphan for (orphan,) in database.fetch("orphaned_executors", {}, self.using)]
         self._orphans = {orphan: self._orphans.get(orphan, now) for orphan in found}
         return [orphan for orphan, since in self._orphans.items() if now - since >= self.lease]
+
+
+def give_back(
+    executor: UUID, batch: int, using: str, *, refused: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Put runs of an executor in line or park them, in the open transaction; ids and what they are now."""
+    params = {
+        "executor": executor,
+        "batch": batch,
+        "max_claims": settings().max_recovery_attempts + 1,
+        "refused": list(refused),
+    }
+    rows = database.fetch("recover", params, using)
+    parked = [workflow_id for workflow_id, status in rows if status == PARKED]
+    returned = [workflow_id for workflow_id, status in rows if status != PARKED]
+    wake_waiters(parked, using)
+    announce("park", parked, using)
+    announce("recover", returned, using)
+    if returned:
+        give_notice(using)
+    return rows
 
 
 def forget(executor: UUID, using: str) -> bool:

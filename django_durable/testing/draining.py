@@ -13,13 +13,13 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from django_durable.claim.claimer import Claimer
-from django_durable.conf import settings
 from django_durable.core.run import Run
 from django_durable.engine.execution.recorder import DirectRecorder
 from django_durable.engine.execution.runner import Runner
 from django_durable.exceptions import InsideTransaction
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
+from django_durable.maintenance.recovery import give_back
 from django_durable.maintenance.waker import Waker
 from django_durable.models import Executor, Queue, database
 from django_durable.models.database import Clock
@@ -75,8 +75,8 @@ def _ready(claimer: Claimer, queues: tuple[str, ...], using: str) -> list[Run]:
 
 def _take_back(executor: UUID, using: str) -> None:
     """Put in line what `crash_at` left behind, as another worker would."""
-    params = {"executor": executor, "batch": MOST, "max_claims": settings().max_recovery_attempts + 1}
-    database.fetch("recover", params, using)
+    with transaction.atomic(using=using):
+        give_back(executor, MOST, using)
 
 
 @contextmanager

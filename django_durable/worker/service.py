@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from django.db import DatabaseError, Error, InterfaceError, OperationalError, connections
 
-from django_durable.engine.execution.outages import tells_of_the_line
+from django_durable.models.outage import tells_of_the_line
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.trouble import Outages, Trouble
 

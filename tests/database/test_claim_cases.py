@@ -146,12 +146,12 @@ def test_what_is_delayed_is_not_claimed_before_it_is_due_and_what_is_past_keeps_
     worker = claimer()
     past = [run.id for name, run in runs.items() if WHENS[name](now) <= now]
     assert claimed(worker) == past
-    database.change("promote", {"batch": 100}, "default")
+    database.change("promote", {"batch": 100, "refused": []}, "default")
     assert claimed(worker) == []
     late = WorkflowStatus.objects.filter(status=Status.DELAYED)
     assert set(late.values_list("id", flat=True)) == {run.id for run in runs.values()} - set(past)
     late.update(delay_until=database.Clock() - timedelta(milliseconds=1))
-    database.change("promote", {"batch": 100}, "default")
+    database.change("promote", {"batch": 100, "refused": []}, "default")
     assert len(claimed(worker)) == len(runs) - len(past)
 
 

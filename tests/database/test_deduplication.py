@@ -163,7 +163,7 @@ def cancel_running(drain):
 def expire(drain):
     run = once.using(expires_in=60).enqueue()
     WorkflowStatus.objects.filter(pk=run.id).update(expires_at=Now() - timedelta(seconds=1))
-    database.fetch("expire", {"batch": 10, "error": "{}"}, "default")
+    database.fetch("expire", {"batch": 10, "error": "{}", "refused": []}, "default")
     return run
 
 
@@ -171,7 +171,7 @@ def time_out(drain):
     run = once.using(timeout=60).enqueue()
     drain.claim()
     WorkflowStatus.objects.filter(pk=run.id).update(deadline=Now() - timedelta(seconds=1))
-    database.fetch("time_out", {"batch": 10, "error": "{}"}, "default")
+    database.fetch("time_out", {"batch": 10, "error": "{}", "refused": []}, "default")
     return run
 
 

@@ -12,8 +12,8 @@ from django.db import DatabaseError, connection
 from django_durable import recv, send, workflow
 from django_durable.core.outcomes import Completed, Deferred, Failed
 from django_durable.core.states import Status
-from django_durable.engine.execution.announcing import Refused
 from django_durable.models import WorkflowStatus
+from django_durable.models.announcing import Refused
 from django_durable.signals import transition
 from tests.database.test_recording import claimed, desk, statuses
 from tests.testapp.models import Ledger
@@ -49,7 +49,11 @@ def test_a_receiver_is_told_of_each_outcome_in_its_transaction(desk, listen):
     while desk.recorder.backlog:
         desk.recorder.tick()
     assert sorted(told) == sorted(
-        [(runs[0].id, Status.SUCCESS, "settle", True), (runs[1].id, Status.ERROR, "settle", True)]
+        [
+            (runs[0].id, Status.SUCCESS, "settle", True),
+            (runs[1].id, Status.ERROR, "settle", True),
+            (runs[2].id, Status.DELAYED, "defer", True),
+        ]
     )
     assert {held for _, held in desk.told} == {True}
 
@@ -119,8 +123,9 @@ def test_an_outcome_that_cannot_be_stored_is_refused_among_others_that_are_told(
 def test_a_parent_is_woken_by_an_outcome_that_was_announced(drain, listen):
     told = []
 
-    def note(run, **_):
-        told.append(run.name)
+    def note(run, verb, **_):
+        if verb == "settle":
+            told.append(run.name)
 
     @workflow(name="obeys")
     def obeys():

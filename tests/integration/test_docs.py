@@ -10,7 +10,8 @@ import pytest
 from django_durable.engine.declared import workflows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ["guarantees.md", *sorted(f"guides/{path.name}" for path in (DOCS / "guides").glob("*.md"))]
+GUIDES = sorted(f"guides/{path.name}" for path in (DOCS / "guides").glob("*.md"))
+PAGES = ["guarantees.md", "states.md", *GUIDES]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

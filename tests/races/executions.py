@@ -63,7 +63,8 @@ def owner(run: Run) -> UUID:
 
 
 def recover(executor: UUID) -> list[tuple[Any, ...]]:
-    return database.fetch("recover", {"executor": executor, "batch": 100, "max_claims": 101}, USING)
+    lost = {"executor": executor, "batch": 100, "max_claims": 101, "refused": []}
+    return database.fetch("recover", lost, USING)
 
 
 def cancel(workflow_id: str = "w") -> None:

@@ -113,7 +113,8 @@ class Frozen:
         (self.process,) = local._processes
         self.lost = Executor.objects.get().id
         self.process._trusted_until = 0.0
-        database.fetch("recover", {"executor": self.lost, "batch": 10, "max_claims": 101}, "default")
+        lost = {"executor": self.lost, "batch": 10, "max_claims": 101, "refused": []}
+        database.fetch("recover", lost, "default")
         assert forget(self.lost, "default")
 
     def end(self):

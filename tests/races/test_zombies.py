@@ -57,7 +57,7 @@ def ended_by_its_successor(run):
 
 def timed_out(run):
     WorkflowStatus.objects.filter(pk=run.id).update(deadline=Now() - timedelta(seconds=1))
-    database.fetch("time_out", {"batch": 10, "error": "{}"}, USING)
+    database.fetch("time_out", {"batch": 10, "error": "{}", "refused": []}, USING)
 
 
 def released(run):

@@ -7,7 +7,7 @@ afterwards, tells which: one that is still this execution's was only locked, and
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import Any, NamedTuple
 
 from django.db import Error, OperationalError, transaction
@@ -15,7 +15,6 @@ from django.db import Error, OperationalError, transaction
 from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Waiting
-from django_durable.engine.execution.announcing import Refused, has_receivers
 from django_durable.engine.execution.outages import is_locked
 from django_durable.engine.execution.recorder import (
     Checkpoint,
@@ -30,8 +29,10 @@ from django_durable.engine.execution.recorder import (
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.models import database
+from django_durable.models.announcing import Refused, has_receivers
 
 logger = logging.getLogger("django_durable.outcomes")
+WriteOne = Callable[[Ending, str], set[Fence]]
 BRIEFLY = 2  # milliseconds that an ending waits for the row of a run that it wakes
 
 
@@ -66,7 +67,7 @@ def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Endin
 def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
     """Outcomes that somebody waits for, announced in the transaction that writes them."""
     if has_receivers():
-        return _settle_and_announce(endings, using)
+        return _one_by_one(_settle_one, endings, using)
     params = settle_params(endings) | {"wakes_waiters": True}
     try:
         with read_committed(using), transaction.atomic(using=using):
@@ -90,13 +91,13 @@ def _settle_singly(endings: Sequence[Ending], using: str) -> Written:
     return Written(ended=ended, locked={fence for written in each for fence in written.locked})
 
 
-def _settle_and_announce(endings: Sequence[Ending], using: str) -> Written:
+def _one_by_one(write: WriteOne, endings: Sequence[Ending], using: str) -> Written:
     """Each in a transaction of its own, so that a receiver that raises keeps up one outcome alone."""
     ended: set[Fence] = set()
     locked: set[Fence] = set()
     for ending in endings:
         try:
-            ended |= _settle_one(ending, using)
+            ended |= write(ending, using)
         except Refused as refused:
             logger.exception("%s; it is tried again", refused)
             locked.add(ending.fence)
@@ -116,6 +117,13 @@ def _settle_one(ending: Ending, using: str) -> set[Fence]:
 
 def set_aside(endings: Sequence[Ending], using: str) -> Written:
     """Sleeps and deferrals."""
+    if has_receivers():
+        return _one_by_one(lambda ending, using: _set_aside([ending], using), endings, using)
+    ended = _set_aside(endings, using)
+    return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
+
+
+def _set_aside(endings: Sequence[Ending], using: str) -> set[Fence]:
     with read_committed(using), transaction.atomic(using=using):
         ids = [ending.fence.workflow_id for ending in endings]
         free = {workflow_id for (workflow_id,) in database.fetch("hold_free_runs", {"ids": ids}, using)}
@@ -125,7 +133,7 @@ def set_aside(endings: Sequence[Ending], using: str) -> Written:
         for fence, outcome in ours:
             if isinstance(outcome, Deferred):
                 ended |= defer(fence, outcome, using)
-    return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
+    return ended
 
 
 def still_owned(fences: set[Fence], using: str) -> set[Fence]:

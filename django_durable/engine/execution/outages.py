@@ -8,21 +8,16 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-import psycopg
-from django.db import Error, InterfaceError, OperationalError, connections
+from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
+
+from django_durable.models.outage import tells_of_the_line
 
 R = TypeVar("R")
 
 RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 LOCKED = "55P03"
-LINE = (
-    "08",
-    "25P03",
-    "53300",
-    "57P",
-)  # classes and codes of SQLSTATE that tell of a connection ended or refused
 LONGEST_PAUSE = 5.0
 
 logger = logging.getLogger("django_durable.outages")
@@ -41,14 +36,6 @@ def is_outage(error: BaseException, using: str) -> bool:
     known = _known_to_live.__dict__
     was, known[using] = known.get(using), connection.connection
     return not _is_alive(connection) or (was is not connection.connection and not connection.in_atomic_block)
-
-
-def tells_of_the_line(error: BaseException) -> bool:
-    """Whether the driver speaks of a connection, be it ours or another, and not of what was asked over it."""
-    if not isinstance(error, OperationalError | InterfaceError):
-        return False
-    code = getattr(error.__cause__, "sqlstate", None)
-    return isinstance(error.__cause__, psycopg.Error) and (code is None or code.startswith(LINE))
 
 
 def _is_alive(connection: BaseDatabaseWrapper) -> bool:

@@ -27,11 +27,11 @@ from django_durable.core.outcomes import (
 )
 from django_durable.core.states import PARKED, Status
 from django_durable.core.waits import Wait
-from django_durable.engine.execution.announcing import announce, has_receivers
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import Superseded
 from django_durable.models import database
+from django_durable.models.announcing import SETTLE, announce, has_receivers, together
 
 Ended = Callable[[bool], None]
 Stamp = tuple[str, UUID, int]  # workflow id, token, step
@@ -171,7 +171,7 @@ def settle_and_announce(params: Mapping[str, Any], statement: str, using: str) -
         rows = database.fetch(statement, {**params, "wakes_waiters": True}, using)
         ids = [workflow_id for workflow_id, _, _ in rows]
         wake_waiters(ids, using)
-        announce(ids, using)
+        announce(SETTLE, ids, using)
     return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
 
 
@@ -199,4 +199,7 @@ def defer(fence: Fence, outcome: Deferred, using: str) -> set[Fence]:
         "keeps_place": outcome.keeps_place,
         "error": outcome.error,
     }
-    return {fence} if database.fetch("defer", params, using) else set()
+    with together(using):
+        deferred = [workflow_id for (workflow_id,) in database.fetch("defer", params, using)]
+        announce("defer", deferred, using)
+    return {fence} if deferred else set()

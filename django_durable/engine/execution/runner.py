@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +24,7 @@ from django_durable.core.outcomes import (
     Waiting,
 )
 from django_durable.core.payloads.classes import type_name
+from django_durable.core.payloads.late import looked_up_at_once
 from django_durable.core.run import Run
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
@@ -54,10 +57,13 @@ from django_durable.exceptions import (
 )
 from django_durable.instrument import instrument
 from django_durable.models import database
+from django_durable.models.announcing import Refused
 
 SHORTEST_DEFERRAL = 5.0
 LONGEST_DEFERRAL = 600.0
 DEADLINE = "deadline"
+
+logger = logging.getLogger("django_durable.outcomes")
 
 
 class Runner:
@@ -84,7 +90,15 @@ class Runner:
             declaration = workflows.get(run.name)
         except UnknownWorkflow as not_here:
             return self._leave_to_others(run, not_here)
-        return self._execute(run, declaration)
+        try:
+            return self._execute(run, declaration)
+        except Refused as refusal:  # that it leaves to wait, or goes on
+            return self._try_later(run, refusal)
+
+    def _try_later(self, run: Run, refusal: Refused) -> Outcome:
+        extra = {"event": "refused", "workflow_id": run.id, "verb": refusal.verb}
+        logger.error("%s; it is tried again later", refusal, exc_info=refusal, extra=extra)
+        return Deferred(SHORTEST_DEFERRAL, forgiven=1)
 
     def _leave_to_others(self, run: Run, not_here: Exception) -> Outcome:
         """Another worker may have the code; each deferral is a tenth of the run's age, so it is never hot."""
@@ -116,11 +130,13 @@ class Runner:
         """None: the body runs again at once, since the database was away or what it waits for is there."""
         run = context.run
         try:  # anew each time, as a body may change what it is given
-            args, kwargs = payloads.decode_call(run.input, run.serialization)
+            args, kwargs = _arguments(run, declaration)
             declaration.check_call(args, kwargs)
         except UnknownSerialization as not_here:
             return self._leave_to_others(run, not_here)
         except BaseException as unreadable:
+            if is_outage(unreadable, self.using):  # a row was looked up
+                return await_database(self.using)
             return Failed(payloads.encode_error(unreadable))
         return self._call(context, declaration, args, kwargs)
 
@@ -184,6 +200,11 @@ class Runner:
             return {}
         rows = database.fetch("read_steps", {"id": run.id}, self.using)
         return {row[0]: Recorded(*row) for row in rows}
+
+
+def _arguments(run: Run, declaration: WorkflowDeclaration) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    with looked_up_at_once() if declaration.is_async else nullcontext():
+        return payloads.decode_call(run.input, run.serialization)
 
 
 def _outcome_of(

@@ -14,9 +14,12 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connections, transaction
@@ -35,6 +38,7 @@ from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call
 from django_durable.exceptions import InsideWorkflow, InvalidOption
 from django_durable.models import DEFAULT_QUEUE, Executor, Limit, Queue, WorkflowStatus, database
+from django_durable.models.announcing import announce_claims, hears_of_claims
 from django_durable.models.database import Clock, Seconds
 from django_durable.signals import executor_lost
 
@@ -175,10 +179,16 @@ def _process() -> Process:
 
 def _claim(workflow_id: str, executor: UUID, using: str) -> list[Run]:
     """The run, unless a worker was quicker."""
-    runs = WorkflowStatus.objects.db_manager(using)
-    queue = runs.filter(pk=workflow_id).values_list("queue", flat=True).first()
+    queue = WorkflowStatus.objects.using(using).filter(pk=workflow_id).values_list("queue", flat=True).first()
     mine = {"ids": [workflow_id], "queue": queue, **Identity.of(executor, using).new_claim()}
-    return through_outages(lambda: runs.mark_claimed(mine), using)
+    return through_outages(lambda: _marked(mine, using), using)
+
+
+def _marked(mine: Mapping[str, Any], using: str) -> list[Run]:
+    with transaction.atomic(using=using) if hears_of_claims() else nullcontext():
+        claimed: list[Run] = WorkflowStatus.objects.db_manager(using).mark_claimed(mine)
+        announce_claims(claimed, using)
+    return claimed
 
 
 def _execute(run: Run, using: str) -> None:

@@ -12,6 +12,7 @@ from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
 from django_durable.models import database
+from django_durable.models.announcing import announce, together
 
 
 class Left(Enum):
@@ -44,7 +45,10 @@ def suspend_all(waits: Sequence[tuple[Fence, Wait]], using: str) -> set[Fence]:
         "topics": [wait.topic for _, wait in waits],
         "several": [json.dumps(wait.topics) if wait.topics else None for _, wait in waits],
     }
-    return {Fence(*row) for row in database.fetch("suspend", params, using)}
+    with together(using):
+        held = {Fence(*row) for row in database.fetch("suspend", params, using)}
+        announce("suspend", [fence.workflow_id for fence in held], using)
+    return held
 
 
 def _has_come(fence: Fence, wait: Wait, using: str) -> bool:

@@ -6,7 +6,7 @@ WITH late AS MATERIALIZED (
     SELECT w.id
     FROM durable_workflow_status AS w
     WHERE w.expires_at IS NOT NULL AND w.status IN ('DELAYED', 'ENQUEUED')
-        AND w.expires_at <= statement_timestamp()
+        AND w.expires_at <= statement_timestamp() AND w.id <> ALL(%(refused)s::text[])
     ORDER BY w.expires_at
     LIMIT %(batch)s
     FOR NO KEY UPDATE SKIP LOCKED

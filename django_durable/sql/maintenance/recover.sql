@@ -5,7 +5,7 @@
 WITH owned AS MATERIALIZED (
     SELECT w.id, w.seq, w.claim_token, w.claims > %(max_claims)s AS worn_out
     FROM durable_workflow_status AS w
-    WHERE w.executor_id = %(executor)s
+    WHERE w.executor_id = %(executor)s AND w.id <> ALL(%(refused)s::text[])
     ORDER BY w.id
     LIMIT %(batch)s
     FOR NO KEY UPDATE SKIP LOCKED

@@ -6,7 +6,7 @@ WITH late AS MATERIALIZED (
     SELECT w.id
     FROM durable_workflow_status AS w
     WHERE w.deadline IS NOT NULL AND w.status IN ('DELAYED', 'ENQUEUED', 'PENDING', 'WAITING')
-        AND w.deadline <= statement_timestamp()
+        AND w.deadline <= statement_timestamp() AND w.id <> ALL(%(refused)s::text[])
     ORDER BY w.deadline
     LIMIT %(batch)s
     FOR NO KEY UPDATE SKIP LOCKED

@@ -1,7 +1,7 @@
 -- Put woken runs of queues where waiting holds no slot back in line, at their old place.
 --   rides on   durable_wake_into_line, one seek a queue
 --   locks      FOR NO KEY UPDATE SKIP LOCKED
---   returns    the queues they joined
+--   returns    the ids, and the queues they joined
 WITH due AS MATERIALIZED (
     SELECT w.id, w.seq
     FROM durable_queue AS q
@@ -9,7 +9,7 @@ WITH due AS MATERIALIZED (
         SELECT s.id, s.seq
         FROM durable_workflow_status AS s
         WHERE s.queue = q.name AND s.status = 'WAITING' AND s.wake_at <= statement_timestamp()
-            AND s.claim_seq IS NULL
+            AND s.claim_seq IS NULL AND s.id <> ALL(%(refused)s::text[])
         ORDER BY s.wake_at
         LIMIT %(batch)s
     ) AS found
@@ -23,4 +23,4 @@ UPDATE durable_workflow_status AS w
 SET {{enter_line}}, wake_at = NULL, wait_topic = NULL, expires_at = NULL
 FROM place
 WHERE w.id = place.id AND w.status = 'WAITING'
-RETURNING w.queue
+RETURNING w.id, w.queue

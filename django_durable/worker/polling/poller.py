@@ -19,7 +19,7 @@ from uuid import UUID
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.identity import Identity
 from django_durable.core.run import Run
-from django_durable.engine.execution.outages import tells_of_the_line
+from django_durable.models.outage import tells_of_the_line
 from django_durable.worker.lease.heartbeat import Heartbeat
 from django_durable.worker.polling.asked import Asked
 from django_durable.worker.polling.bell import Bell

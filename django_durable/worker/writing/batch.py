@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from django_durable.engine.execution.announcing import has_receivers
 from django_durable.engine.execution.batches import Written, record_and_settle, set_aside, settle_awaited
+from django_durable.models.announcing import has_receivers
 from django_durable.worker.writing.aside import Aside
 from django_durable.worker.writing.writes import Handed, Waiting, Write
 
