@@ -8,7 +8,8 @@ import psycopg
 import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 
-from django_durable.engine.execution.outages import is_conflict, is_outage
+from django_durable.engine.execution import conflicts
+from django_durable.engine.execution.outages import is_conflict, is_outage, through_outages
 
 
 def caused_by_the_driver(kind, cause):
@@ -86,3 +87,38 @@ def test_a_connection_that_the_server_ended_is_one():
 )
 def test_a_conflict_is_what_postgres_wants_tried_again(cause, is_one):
     assert is_conflict(caused_by_the_driver(OperationalError, cause)) is is_one
+
+
+class Deadlocked:
+    """A transaction that PostgreSQL wants tried again so many times."""
+
+    def __init__(self, times: float) -> None:
+        self.times = times
+        self.tries = 0
+
+    def __call__(self) -> str:
+        self.tries += 1
+        if self.tries <= self.times:
+            raise caused_by_the_driver(OperationalError, psycopg.errors.DeadlockDetected())
+        return "done"
+
+
+@pytest.fixture
+def _without_pauses(monkeypatch):
+    monkeypatch.setattr(conflicts, "LONGEST", 0.0)
+
+
+@pytest.mark.usefixtures("_without_pauses")
+def test_a_transaction_that_conflicts_is_tried_until_it_does_not(db, caplog):
+    assert through_outages(Deadlocked(3), "default") == "done"
+    assert caplog.text == ""
+
+
+@pytest.mark.usefixtures("_without_pauses")
+def test_one_that_conflicts_for_ever_is_told_of_and_given_up(db, caplog):
+    endless = Deadlocked(float("inf"))
+    with pytest.raises(OperationalError):
+        through_outages(endless, "default")
+    assert endless.tries == conflicts.MOST + 1
+    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+    assert "as the driver said" in caplog.text

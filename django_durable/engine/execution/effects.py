@@ -75,7 +75,7 @@ def commit(
             failure = error
         if is_outage(failure, context.using):
             await_database(context.using)
-        elif is_conflict(failure) and (pause := conflicts.pause()) is not None:
+        elif is_conflict(failure) and (pause := conflicts.pause(failure)) is not None:
             time.sleep(pause)
         else:
             return keep_error(context, number, name, failure)
@@ -108,7 +108,7 @@ def guarded(act: Callable[[], R], *, own_row_first: bool = True) -> R:
         try:
             return _while_owned(context, act, own_row_first=own_row_first)
         except Error as error:
-            pause = conflicts.pause() if is_conflict(error) else None
+            pause = conflicts.pause(error) if is_conflict(error) else None
             if pause is None or connections[context.using].in_atomic_block:
                 raise
         time.sleep(pause)

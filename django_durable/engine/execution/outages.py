@@ -12,6 +12,7 @@ from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
 
+from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.models.outage import tells_of_the_line
 
 R = TypeVar("R")
@@ -76,12 +77,18 @@ def _reachable(using: str) -> bool:
 
 
 def through_outages(action: Callable[[], R], using: str) -> R:
-    """The result of `action`, which is a transaction of its own, tried until the database takes it."""
+    """The result of `action`, which is a transaction of its own, tried until the database takes it.
+
+    Raises what conflicts again and again.
+    """
+    conflicts = Conflicts()
     while True:
         try:
             return action()
         except Error as error:
             if is_outage(error, using):
                 await_database(using)
-            elif not is_conflict(error):
+            elif is_conflict(error) and (pause := conflicts.pause(error)) is not None:
+                time.sleep(pause)
+            else:
                 raise

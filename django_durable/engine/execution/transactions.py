@@ -65,7 +65,7 @@ class AtomicStep:
                 failure = error
             if is_outage(failure, self.context.using):
                 await_database(self.context.using)
-            elif is_conflict(failure) and (pause := conflicts.pause()) is not None:
+            elif is_conflict(failure) and (pause := conflicts.pause(failure)) is not None:
                 yield Pause(pause)
             else:
                 conflicts = Conflicts()

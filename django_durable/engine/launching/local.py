@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import connections, transaction
+from django.db import Error, connections, transaction
 
 from django_durable.claim.identity import Identity
 from django_durable.conf import settings
@@ -133,13 +133,19 @@ class Process:
 
     def _keep(self, idle: threading.Event, using: str) -> None:
         while not idle.wait(settings().heartbeat_interval):
-            executor = self._executor
-            if executor is None or through_outages(partial(self._renew, executor, using), using):
-                continue
-            with self._lock:
-                if self._executor == executor:
-                    through_outages(partial(self._become_another, using), using)
+            try:
+                self._keep_lease(using)
+            except Error as error:  # conflicts without end; it is tried with the next heartbeat
+                logger.error("the lease of start() was not renewed: %s", error, extra={"event": "lease_error"})
         connections[using].close()
+
+    def _keep_lease(self, using: str) -> None:
+        executor = self._executor
+        if executor is None or through_outages(partial(self._renew, executor, using), using):
+            return
+        with self._lock:
+            if self._executor == executor:
+                through_outages(partial(self._become_another, using), using)
 
     def _become_another(self, using: str) -> None:
         lost, self._executor = self._executor, self._register(using)
