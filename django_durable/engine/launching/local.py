@@ -136,7 +136,9 @@ class Process:
             try:
                 self._keep_lease(using)
             except Error as error:  # conflicts without end; it is tried with the next heartbeat
-                logger.error("the lease of start() was not renewed: %s", error, extra={"event": "lease_error"})
+                logger.error(
+                    "the lease of start() was not renewed: %s", error, extra={"event": "lease_error"}
+                )
         connections[using].close()
 
     def _keep_lease(self, using: str) -> None:
