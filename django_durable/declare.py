@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from asgiref.sync import sync_to_async
 
+from django_durable.core.bound_step import BoundStep
 from django_durable.core.declaration import StepDeclaration, WorkflowDeclaration, path_of, several
 from django_durable.core.options import Options
 from django_durable.core.payloads.excerpt import quoted
@@ -165,7 +166,7 @@ class Step(Generic[P, R]):
     acall = twin(__call__, "acall")
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)  # type: ignore[arg-type]
+        return self if instance is None else BoundStep(self, instance)
 
     def __repr__(self) -> str:
         return f"<step {self.name}>"

@@ -1,18 +1,20 @@
 """Values of Django's that travel in payloads: model instances as references, and its kinds of text.
 
 An instance is stored as its model's label, its key and its database, and comes back as a `Reference`, which
-fetches the row as it is by then when it is first looked at.
+fetches the row as it is by then: when it is first looked at, or, for code on an event loop, when it is read.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.apps import apps
 from django.db import models
 from django.utils.functional import Promise, SimpleLazyObject, empty
 from django.utils.safestring import SafeString, mark_safe
 
+from django_durable.core.payloads import late
 from django_durable.core.payloads.codecs import register_codec
 from django_durable.exceptions import ReferenceLost
 
@@ -28,6 +30,13 @@ class Reference(Lazy):
     def __init__(self, label: str, key: Any, using: str) -> None:
         super().__init__(lambda: _fetch(label, key, using))
         self.__dict__["_reference"] = (label, key, using)
+
+    def look_up(self) -> None:
+        """A row that is not there is missed at the first use all the same."""
+        try:
+            self._setup()
+        except ReferenceLost as lost:
+            self.__dict__["_setupfunc"] = partial(_miss, lost)
 
 
 def register() -> None:
@@ -56,7 +65,13 @@ def _dump_lazy(value: Lazy) -> list[Any]:
 
 
 def _load_reference(stored: list[Any]) -> Reference:
-    return Reference(*stored)
+    reference = Reference(*stored)
+    late.made(reference.look_up)
+    return reference
+
+
+def _miss(lost: ReferenceLost) -> NoReturn:
+    raise lost
 
 
 def _fetch(label: str, key: Any, using: str) -> models.Model:

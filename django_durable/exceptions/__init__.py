@@ -31,6 +31,7 @@
     ├── InsideWorkflow             a call that a replay could not answer alike
     ├── StreamClosed
     ├── AwaitNeeded                a blocking durable call in an async body
+    ├── AnotherThread              a durable call from a thread that is not the body's
     ├── AsyncBodyNeeded            a long wait that is awaited in a body that is no async def
     └── InsideTransaction          a call that needs a transaction of its own
 
@@ -55,6 +56,7 @@ from django_durable.exceptions.controlflow import (
     Suspended,
 )
 from django_durable.exceptions.errors import (
+    AnotherThread,
     AsyncBodyNeeded,
     AwaitNeeded,
     ChildCancelled,
@@ -89,6 +91,7 @@ from django_durable.exceptions.errors import (
 )
 
 __all__ = [
+    "AnotherThread",
     "AsyncBodyNeeded",
     "AwaitNeeded",
     "Cancel",

@@ -246,6 +246,17 @@ class AsyncBodyNeeded(DurableError, RuntimeError):
         )
 
 
+class AnotherThread(DurableError, RuntimeError):
+    def __init__(self, workflow_id: str) -> None:
+        super().__init__(
+            f"a durable call of workflow {workflow_id!r} came from another thread than its body's; calls of "
+            "several threads are numbered as they happen to come, and a replay would mix them up. Use them "
+            "inside a step, or make the body an async def and use asyncio.gather; async code that a plain "
+            "body needs is run by asgiref's async_to_sync"
+        )
+        self.workflow_id = workflow_id
+
+
 class InsideTransaction(DurableError, RuntimeError):
     def __init__(self, call: str) -> None:
         super().__init__(

@@ -436,3 +436,27 @@ def test_a_long_wait_that_a_plain_body_awaits_is_refused_in_words(drain):
     drain()
     with pytest.raises(AsyncBodyNeeded, match="the body around it is no async def"):
         run.result()
+
+
+def test_a_step_of_an_instance_is_awaited_as_any_other(drain):
+    class Till:
+        def __init__(self, rate):
+            self.rate = rate
+
+        @step
+        def charge(self, amount):
+            return self.rate * amount
+
+        @step
+        async def refund(self, amount):
+            return -self.rate * amount
+
+    @workflow(name="async.instance")
+    async def body():
+        till = Till(3)
+        return [await till.charge.acall(2), await till.refund(amount=2), till.charge.name]
+
+    run = body.enqueue()
+    drain()
+    assert run.result()[:2] == [6, -6]
+    assert run.result()[2] == names_of(run)[0][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ class Refused(ValidationError):
 def told(error):
     """All that a caller can ask of it, through Django's own methods."""
     by_field = error.message_dict if hasattr(error, "error_dict") else None
-    found = sum(error.error_dict.values(), []) if by_field else error.error_list
+    found = list(chain(*error.error_dict.values())) if by_field else error.error_list
     return (
         *(type(error), str(error), error.messages, by_field),
         [(each.message, each.code, each.params) for each in found],

@@ -7,6 +7,7 @@ connection, so a worker needs no more connections for async bodies than for othe
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any
 
@@ -64,6 +65,7 @@ async def _call_async(
     kwargs: dict[str, Any],
 ) -> Any:
     left = None if context.due is None else max(context.due - time.monotonic(), 0)
+    context.threads.add(threading.get_ident())
     limit = asyncio.timeout(left)
     try:
         async with limit:

@@ -6,6 +6,7 @@ Imports no models, so that declarations can be made before Django has loaded the
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -17,7 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.origins import Failures
-from django_durable.exceptions import DeadlinePassed, InsideWorkflow, OutsideWorkflow, UnexpectedStep
+from django_durable.exceptions import (
+    AnotherThread,
+    DeadlinePassed,
+    InsideWorkflow,
+    OutsideWorkflow,
+    UnexpectedStep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +68,7 @@ class WorkflowContext:
 
     Numbers are taken at the call, so that concurrent calls are numbered in source order. Once the run is lost
     or has diverged, every further durable call says so again, whatever the body swallowed. `due` is the
-    deadline on this process's monotonic clock.
+    deadline on this process's monotonic clock. Only the `threads` of the body itself may take numbers.
     """
 
     run: Run
@@ -77,6 +84,7 @@ class WorkflowContext:
     branches: Branches = field(default_factory=Branches)
     failures: Failures = field(default_factory=Failures)
     refusals: int = 0
+    threads: set[int] = field(default_factory=lambda: {threading.get_ident()})
 
     @property
     def fence(self) -> Fence:
@@ -86,6 +94,8 @@ class WorkflowContext:
         return self.step_caller(self, step, args, kwargs)
 
     def take_number(self) -> int:
+        if threading.get_ident() not in self.threads:
+            raise AnotherThread(self.run.id)
         if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
             self.broken_by = DeadlinePassed(self.run.id)
         if self.broken_by is not None:

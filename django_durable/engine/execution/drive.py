@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 
+from django_durable.core.payloads.late import looked_up_at_once
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.exceptions import AsyncBodyNeeded, AwaitNeeded, DeadlinePassed, Superseded, Suspended
@@ -82,9 +83,16 @@ def perform(
         if not wants_coroutine:
             raise AwaitNeeded(call, instead or f"a{call}")
         return _adrive(context, begin())
-    if wants_coroutine and not is_async:
+    if wants_coroutine and (not is_async or (context is not None and _is_on_loop())):
         return _adrive_freely(begin)
     return drive(context, begin())
+
+
+def _is_on_loop() -> bool:
+    try:
+        return asyncio.get_running_loop() is not None
+    except RuntimeError:
+        return False
 
 
 def twin(function: Callable[P, R], name: str = "") -> Callable[P, Coroutine[Any, Any, R]]:
@@ -133,7 +141,12 @@ def _advance(operation: Operation, answer: Any) -> Any:
         return _Finished(end.value)
 
 
-_advance_in_thread = sync_to_async(_advance, thread_sensitive=True)
+def _advance_for_loop(operation: Operation, answer: Any) -> Any:
+    with looked_up_at_once():
+        return _advance(operation, answer)
+
+
+_advance_in_thread = sync_to_async(_advance_for_loop, thread_sensitive=True)
 
 
 async def _adrive(context: WorkflowContext | None, asked: Operation | Light) -> Any:

@@ -135,10 +135,12 @@ class Runner:
         except UnknownSerialization as not_here:
             return self._leave_to_others(run, not_here)
         except BaseException as unreadable:
-            if is_outage(unreadable, self.using):  # a row was looked up
-                return await_database(self.using)
-            return Failed(payloads.encode_error(unreadable))
-        return self._call(context, declaration, args, kwargs)
+            if not is_outage(unreadable, self.using):
+                return Failed(payloads.encode_error(unreadable))
+        else:
+            return self._call(context, declaration, args, kwargs)
+        await_database(self.using)  # a row that they refer to was looked up
+        return None
 
     def _call(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django_durable.core.payloads.late import may_hold
 from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempted, Attempts, Body, try_once
 from django_durable.engine.execution.context import Recorded, WorkflowContext
@@ -41,7 +42,8 @@ def _begin(
     number = context.take_number()
     recorded = context.find(number, step.name)
     if recorded is not None:
-        return Light(at_once(lambda: replay(recorded)))
+        replayed = at_once(lambda: replay(recorded))
+        return replayed if may_hold(recorded.output) or may_hold(recorded.error) else Light(replayed)
     if step.lacks_idempotency_key(args, kwargs):
         kwargs = {**kwargs, "idempotency_key": f"{context.run.id}-{number}"}
     running = _run(context, number, step, lambda: step.function(*args, **kwargs))

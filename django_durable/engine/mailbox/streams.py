@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 
 from django_durable.core.identifiers import check_identifier
 from django_durable.core.payloads.excerpt import quoted
+from django_durable.core.payloads.late import looked_up_at_once
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required, surrounding
 from django_durable.engine.execution.drive import Operation, at_once
@@ -77,7 +78,7 @@ def read_stream(workflow_id: str, key: str, position: int) -> Iterator[Any]:
 
 
 async def aread_stream(workflow_id: str, key: str, position: int) -> AsyncIterator[Any]:
-    look, pauses = await sync_to_async(_first)(workflow_id, key, position)
+    look, pauses = await _first_for_loop(workflow_id, key, position)
     while True:
         for value in look.values:
             yield value
@@ -85,7 +86,7 @@ async def aread_stream(workflow_id: str, key: str, position: int) -> AsyncIterat
             return
         pauses = growing_pauses() if look.values else pauses
         await asyncio.sleep(next(pauses))
-        look = await sync_to_async(look_at)(workflow_id, key, look.position)
+        look = await _look_for_loop(workflow_id, key, look.position)
 
 
 def _first(workflow_id: str, key: str, position: int) -> tuple[Look, Iterator[float]]:
@@ -112,3 +113,7 @@ def look_at(workflow_id: str, key: str, position: int) -> Look:
         values.append(payloads.decode(value, serialization))
         position = at + 1
     return Look(values, position, ended=False)
+
+
+_first_for_loop = sync_to_async(looked_up_at_once()(_first))
+_look_for_loop = sync_to_async(looked_up_at_once()(look_at))
