@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
 from django_durable.maintenance.waker import Waker
 from django_durable.models import database
+from django_durable.worker.polling.patience import Patience
 from django_durable.worker.service import Duty
 
 LONGEST_REST = 1.0
@@ -36,12 +38,39 @@ class Timekeeper(Duty):
         self.deadlines = Deadlines(using)
         self.waker = Waker(using)
         self.on_work: Callable[[], None] = lambda: None
+        self.wake: Callable[[], None] = lambda: None
+        self._patience = Patience()
+        self._is_noticed = False
+        self._looks_at = 0.0
+
+    def notice(self) -> None:
+        """An earlier instant may be there; all workers hear of it at once."""
+        self._is_noticed = True
+        self.wake()
 
     def tick(self) -> float:
+        now = time.monotonic()
+        rest = self._put_off(now)
+        if rest <= 0:
+            self._patience.is_over(now)
+            rest = self._look()
+            self._looks_at = time.monotonic() + rest
+        return rest
+
+    def _put_off(self, now: float) -> float:
+        """Seconds that a notice has to wait; 0: it is time to look, whatever it is that woke it."""
+        if not self._is_noticed:
+            return 0.0
+        self._is_noticed = False
+        self._patience.begin(now)
+        return min(self._patience.ends_at, self._looks_at) - now
+
+    def _look(self) -> float:
         due = self.next_due()
         overdue = [seconds for seconds in due if seconds is not None and seconds <= 0]
         if not overdue:
             return min([LONGEST_REST, *(seconds for seconds in due if seconds is not None)])
+        self._patience.found()
         done = self._into_line(due)
         if _is_past(due.deadline) or _is_past(due.expiry):
             done += self._end_overdue()

@@ -10,7 +10,7 @@ import pytest
 from django_durable.core.states import Status
 from django_durable.models import Queue, WorkflowStatus
 from django_durable.models.database import Clock
-from django_durable.worker.polling.poller import HOT
+from django_durable.worker.polling.heat import HOT
 from tests.database.test_poller import LONGEST, Watch, ready
 from tests.factories import QueueFactory, WorkflowFactory
 

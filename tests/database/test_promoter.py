@@ -10,6 +10,7 @@ from django_durable.core.states import Status
 from django_durable.maintenance.promoter import Promoter
 from django_durable.models import WorkflowStatus
 from django_durable.models.database import Clock
+from django_durable.worker.polling.patience import LONGEST
 from django_durable.worker.timekeeper import LONGEST_REST, Timekeeper
 from tests.factories import QueueFactory, WorkflowFactory
 from tests.testapp.workflows import echo
@@ -115,3 +116,33 @@ def test_the_timekeeper_wakes_those_that_go_back_in_line(db):
     assert timekeeper.tick() == 0
     assert in_line() == [run.id]
     assert 0 < timekeeper.tick() <= 0.5
+
+
+def test_the_first_notice_makes_the_timekeeper_look_at_once_and_later_ones_wait_if_it_was_in_vain(
+    db, django_assert_num_queries
+):
+    wakes = []
+    timekeeper = Timekeeper("default")
+    timekeeper.wake = lambda: wakes.append(1)
+    timekeeper.tick()
+    timekeeper.notice()
+    assert wakes == [1]
+    assert timekeeper.tick() == LONGEST_REST  # it looked
+    timekeeper._patience.between = lambda low, high: high
+    timekeeper.notice()
+    with django_assert_num_queries(0):
+        assert 0 < timekeeper.tick() <= LONGEST
+    delayed(0.5)
+    assert 0 < timekeeper.tick() <= 0.5
+
+
+def test_a_timekeeper_that_found_something_due_looks_at_the_next_notice_at_once(db):
+    timekeeper = Timekeeper("default")
+    timekeeper._patience.between = lambda low, high: high
+    for _ in range(5):
+        timekeeper.notice()
+        timekeeper.tick()
+    delayed(-1)
+    assert timekeeper.tick() == 0
+    timekeeper.notice()
+    assert timekeeper.tick() == LONGEST_REST  # it looked

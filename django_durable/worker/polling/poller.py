@@ -1,9 +1,9 @@
 """Claims for the free slots: one thread and one connection ask for all queues of the process together.
 
-Each queue is asked at its own interval, all that are due in one question. After a notice, and while work is
-found, the poller is hot: it asks every 20 ms until nothing was found for 250 ms. A queue whose last claim
-filled the free slots is claimed from again, unasked, as soon as some slots are free, or one for a moment; it
-is asked for once an interval nevertheless, and when a run wakes: those that woke go before its line.
+Each queue is asked at its own interval, all that are due in one question. A notice is answered soon; while
+work is found the poller is hot: it asks every 20 ms until nothing was found for 250 ms. A queue whose last
+claim filled the free slots is claimed from again, unasked, as soon as some slots are free, or one for a
+moment; it is asked for once an interval nevertheless, and when a run wakes, which goes before its line.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from django_durable.worker.lease.heartbeat import Heartbeat
 from django_durable.worker.polling.asked import Asked
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.polling.cadence import SOON
+from django_durable.worker.polling.heat import HOT, Heat
 from django_durable.worker.polling.queue_set import QueueSet
 from django_durable.worker.service import Duty
 from django_durable.worker.slots.pool import Pool
 
 SHORTEST = 0.005
-HOT = 0.25
 GATHER = 0.005  # seconds for more slots to become free: a claim of many costs little more than a claim of one
 ENOUGH = 5  # one slot in so many is not waited for any longer
 JITTER = 0.05
@@ -63,7 +63,7 @@ class Poller(Duty):
         self._claimer: Claimer | None = None
         self._version_holds_until = 0.0
         self._wakes_at = math.inf
-        self._hot_until = self._next_hot = 0.0
+        self._heat = Heat()
         self._wanted_look = 0
         self._notices = Bell()
         self._is_short_of_slots = False
@@ -174,15 +174,17 @@ class Poller(Duty):
         return [self._queues[name] for name in self._order if name in ready or self._queues[name].is_hungry]
 
     def _to_ask(self, now: float, is_look: bool) -> list[str]:
-        is_noticed = self._is_noticed() or self._is_wake_due(now)
-        asks_busy = self._is_hot(now, is_noticed)
+        is_noticed = self._is_noticed(now)
+        asks_busy = is_noticed or self._heat.asks_again(now)
         some = any(asked.is_asked(now, is_look or is_noticed, asks_busy) for asked in self._queues.values())
         names = self._queues.items() if some else ()
         return [name for name, asked in names if asked.goes_along(now, is_look or is_noticed, asks_busy)]
 
-    def _is_noticed(self) -> bool:
+    def _is_noticed(self, now: float) -> bool:
         """Under load notices never end: queues that are hungry are asked for at some of them."""
-        if not self._notices.wait(0):
+        if self._notices.wait(0) or self._is_wake_due(now):
+            self._heat.noticed(now)
+        if not self._heat.answers(now):
             return False
         for asked in self._queues.values():
             asked.overdue = min(asked.overdue, asked.asked_at + HOT)
@@ -195,15 +197,6 @@ class Poller(Duty):
         self._wakes_at = math.inf
         for asked in self._queues.values():
             asked.overdue = now
-        return True
-
-    def _is_hot(self, now: float, is_noticed: bool) -> bool:
-        """Whether it is time for one of the quick questions that follow a notice or a find."""
-        if is_noticed:
-            self._hot_until = now + HOT
-        elif now >= self._hot_until or now < self._next_hot:
-            return False
-        self._next_hot = now + SOON
         return True
 
     def _ask(self, names: Sequence[str], claimer: Claimer) -> list[str]:
@@ -255,7 +248,7 @@ class Poller(Duty):
         asked.was_claimed(claims, slots, now, _jitter())
         self._note_next_room(asked, began, claimer)
         if claims.runs:
-            self._hot_until = now + HOT
+            self._heat.found(now)
             self._order.remove(asked.queue.name)
             self._order.append(asked.queue.name)
         return bool(claims.runs)
@@ -281,9 +274,7 @@ class Poller(Duty):
             return 0.0
         self._is_short_of_slots = False
         next_due = min((asked.due for asked in self._queues.values()), default=math.inf)
-        next_due = min(next_due, self._wakes_at)
-        if now < self._hot_until:
-            next_due = min(next_due, self._next_hot)
+        next_due = min(next_due, self._wakes_at, self._heat.next_at(now))
         return max(0.0, next_due - now)
 
 

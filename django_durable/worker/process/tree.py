@@ -153,6 +153,7 @@ class Tree:
         self.poller.wake = lambda: poller.wake(self.poller)
         self.poller.may_begin = self._may_begin
         self.poller.give_back = self.returns.hand_over
+        self.timekeeper.wake = self._wake_timekeeper
         self.queue_set.on_change = self.poller.wake
         self.heartbeat.on_change = self.poller.wake
         self.pool.on_slot_free = self.poller.slot_freed
@@ -164,10 +165,9 @@ class Tree:
 
     def _noticed(self) -> None:
         self.poller.notice()
-        self._wake_timekeeper()
+        self.timekeeper.notice()
 
     def _wake_timekeeper(self) -> None:
-        """A delayed row may have come whose time is earlier than what it waits for."""
         if "maintenance" in self.services:
             self.services["maintenance"].wake(self.timekeeper)
 
