@@ -211,7 +211,8 @@ CONTROL = {
     ),
     "fork": Wanted({"ids": IDS, "copies": COPIES, "app_version": None}, 1500, sorts=True),
     "copy_history": Wanted({"ids": IDS, "copies": COPIES, "step": 3}, 600, sorts=True),
-    "delete_runs": Wanted({"ids": IDS, "sources": sources("delete")}, 900, sorts=True),
+    "hold_ended": Wanted({"ids": IDS, "sources": sources("delete")}, 200, sorts=True),
+    "delete_runs": Wanted({"ids": IDS}, 900),
     "edit_runs": Wanted(
         {"ids": IDS, "priority": 3, "attributes": None, "sources": sources("reprioritise")}, 900, sorts=True
     ),
@@ -222,9 +223,7 @@ MAINTENANCE = {
     "orphaned_executors": Wanted({}, 1000, walks_graves=True),
     "forget_executor": Wanted({"executor": ME}, 50),
     "recover": Wanted({"executor": ME, "batch": 100, "max_claims": 5, "refused": []}, 400, sorts=True),
-    "prune": Wanted(
-        {"status": "SUCCESS", "after": None, "age": timedelta(30), "batch": 100}, 900, sorts=True
-    ),
+    "hold_outdated": Wanted({"status": "SUCCESS", "after": None, "age": timedelta(30), "batch": 100}, 500),
     "prune_starts": Wanted({"batch": 100}, 900),
 }
 EXPECTED = {**CLAIM, **LINE, **EXECUTION, **WAITS, **MAILBOX, **CONTROL, **MAINTENANCE}

@@ -153,7 +153,10 @@ def fork(
 
 def delete(ids: Sequence[str], *, using: str) -> list[str]:
     """Delete runs that have ended, with everything that hangs on them. Returns the ids deleted."""
-    return _apply("delete", ids, {}, "delete_runs", using=using)
+    with read_committed(using), transaction.atomic(using=using):
+        held = _apply("delete", ids, {}, "hold_ended", using=using)
+        database.change("delete_runs", {"ids": held}, using)
+    return held
 
 
 def postpone(ids: Sequence[str], *, options: Options, using: str) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django_durable.claim.isolation import read_committed
 from django_durable.core.states import FINAL
 from django_durable.maintenance.bounded import bounded
 from django_durable.models import database
@@ -58,9 +59,11 @@ class Pruner:
     def _prune(self, status: str, age: timedelta, after: datetime | None) -> tuple[int, datetime | None]:
         """How many, and when the last of them had ended: the next batch begins there, behind what is kept."""
         params = {"status": status, "age": age, "after": after, "batch": self.batch}
-        with bounded(self.using):
-            ((count, last),) = database.fetch("prune", params, self.using)
-        return count, last
+        with read_committed(self.using), bounded(self.using):
+            held = database.fetch("hold_outdated", params, self.using)
+            if held:
+                database.change("delete_runs", {"ids": [workflow_id for workflow_id, _ in held]}, self.using)
+        return len(held), max((ended for _, ended in held), default=None)
 
     def _prune_starts(self) -> int:
         with bounded(self.using):

@@ -1,0 +1,13 @@
+-- Hold runs of one status that ended long enough ago, for their deletion.
+-- A length is so many seconds: days put on an instant would follow the clocks of the session's time zone.
+--   rides on   durable_settled
+--   locks      FOR UPDATE SKIP LOCKED, the oldest first
+--   returns    their ids, and when they had ended
+SELECT w.id, w.completed_at
+FROM durable_workflow_status AS w
+WHERE w.completed_at IS NOT NULL AND w.status = %(status)s
+    AND w.completed_at >= coalesce(%(after)s::timestamptz, '-infinity')
+    AND w.completed_at < statement_timestamp() - make_interval(secs => extract(epoch FROM %(age)s::interval)::float8)
+ORDER BY w.completed_at
+LIMIT %(batch)s
+FOR UPDATE SKIP LOCKED
