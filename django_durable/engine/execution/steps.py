@@ -5,6 +5,7 @@ An error is a result too: it is recorded, raised here now, and raised again at e
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from django_durable.core.payloads.late import may_hold
@@ -45,10 +46,15 @@ def _begin(
         replayed = at_once(lambda: replay(recorded))
         return replayed if may_hold(recorded.output) or may_hold(recorded.error) else Light(replayed)
     if step.lacks_idempotency_key(args, kwargs):
-        kwargs = {**kwargs, "idempotency_key": f"{context.run.id}-{number}"}
+        kwargs = {**kwargs, "idempotency_key": _idempotency_key(context.run.id, number, step.name)}
     running = _run(context, number, step, lambda: step.function(*args, **kwargs))
     has_tried = -number in context.history
     return Light(running) if step.is_async and not has_tried else running
+
+
+def _idempotency_key(workflow_id: str, number: int, name: str) -> str:
+    """Of this step alone: another one may get the number of one that a retry or a rewind dropped."""
+    return f"{workflow_id}-{number}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
 def replay(recorded: Recorded) -> Any:
