@@ -6,6 +6,8 @@ import pytest
 
 from django_durable import gather, recv, send, step, workflow
 from django_durable.core.states import Status
+from django_durable.engine.launching import launcher
+from django_durable.engine.launching.own_ids import free_ids
 from django_durable.models import WorkflowStatus
 from django_durable.testing import fail_step
 from tests.factories import WorkflowFactory
@@ -40,6 +42,21 @@ def refund(told):
         told.append("refund")
 
     return refund
+
+
+@pytest.fixture
+def strangers(monkeypatch):
+    """Ids that strangers take as soon as an enqueue_many has found them free."""
+    ids: list[str] = []
+
+    def found_free(*asked):
+        found = free_ids(*asked)
+        while ids:
+            WorkflowFactory.create(id=ids.pop())
+        return found
+
+    monkeypatch.setattr(launcher, "free_ids", found_free)
+    return ids
 
 
 def children(run):
@@ -254,3 +271,17 @@ def test_children_of_calls_dropped_hundreds_of_times_are_passed_over_in_few_look
         drain()
     assert run.result() == "told x"
     assert children(run) == ["-1.351"]
+
+
+def test_an_id_that_a_stranger_takes_just_now_is_left_to_it(drain, tell, told, strangers):
+    @workflow(name="parent")
+    def parent():
+        return gather(*tell.enqueue_many([((each,), {}) for each in "abc"]))
+
+    strangers.append("order-7-1-2")
+    run = parent.using(id="order-7").enqueue()
+    drain()
+    assert run.result() == ["told a", "told b", "told c"]
+    assert children(run) == ["-1.2-1", "-1.2-2", "-1.2-3"]
+    assert sorted(told) == ["a", "b", "c"]
+    assert WorkflowStatus.objects.get(pk="order-7-1-2").parent_id is None

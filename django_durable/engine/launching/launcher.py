@@ -7,6 +7,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from django.db import transaction
+
 from django_durable.conf import settings
 from django_durable.core.options import Options
 from django_durable.core.states import ACTIVE
@@ -89,9 +91,15 @@ def enqueue_children(
     name: str, options: Options, calls: Sequence[Call], parent: tuple[str, int]
 ) -> list[str]:
     """The same for a body; returns the ids, made of its own, the number of the call and the place in it."""
-    ids = free_ids(parent, range(1, len(calls) + 1), database.alias())
-    insert_many(name, options, list(zip(ids, calls, strict=True)), parent)
-    return ids
+    using = database.alias()
+    while True:
+        ids = free_ids(parent, range(1, len(calls) + 1), using)
+        try:
+            with transaction.atomic(using=using):
+                insert_many(name, options, list(zip(ids, calls, strict=True)), parent)
+            return ids
+        except WorkflowIDInUse:  # a stranger took one since the look
+            continue
 
 
 def insert_many(
