@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 
 from django_durable.engine.execution import conflicts
-from django_durable.engine.execution.outages import is_conflict, is_outage, through_outages
+from django_durable.engine.execution.outages import begin, is_conflict, is_outage, through_outages
 
 
 def caused_by_the_driver(kind, cause):
@@ -74,6 +74,51 @@ def test_a_connection_that_the_server_ended_is_one():
 
     with ThreadPoolExecutor(1) as thread:
         assert thread.submit(lose_the_connection).result()
+
+
+def in_a_thread_of_its_own(judge):
+    def judged():
+        begin("default")
+        try:
+            return judge()
+        finally:
+            connections["default"].close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(judged).result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_of_another_database_is_none_on_the_first_connection_of_a_thread():
+    def judge():
+        connections["default"].ensure_connection()
+        return is_outage(AWAY, "default")
+
+    assert not in_a_thread_of_its_own(judge)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_was_replaced_is_one_and_once():
+    def judge():
+        for _ in range(2):
+            connections["default"].close()
+            connections["default"].ensure_connection()
+        return [is_outage(AWAY, "default"), is_outage(AWAY, "default")]
+
+    assert in_a_thread_of_its_own(judge) == [True, False]
+
+
+def refused_by(**where):
+    own = connections["default"].get_connection_params()
+    reached = {"host": own["host"], "port": own["port"], "dbname": own["dbname"]}
+    with pytest.raises(psycopg.OperationalError) as refused:
+        psycopg.connect(**{**reached, "user": own["user"], "connect_timeout": 2, **where})
+    return caused_by_the_driver(OperationalError, refused.value)
+
+
+def test_a_connection_that_another_server_refused_is_none_although_this_thread_has_none_of_ours():
+    assert not judged_by_a_thread_without_a_connection(refused_by(host="127.0.0.1", port=1))
+    assert not judged_by_a_thread_without_a_connection(refused_by(dbname="no_such_database"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from psycopg.pq import TransactionStatus
 
 from django_durable.engine.execution.conflicts import Conflicts
@@ -22,7 +23,21 @@ LOCKED = "55P03"
 LONGEST_PAUSE = 5.0
 
 logger = logging.getLogger("django_durable.outages")
-_known_to_live = threading.local()
+_mine = threading.local()
+
+
+class _Opened:
+    """How many connections to one database this thread has opened, and how many it needed so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.needed = 1
+
+
+def begin(using: str) -> None:
+    """Where an execution begins on this thread: a connection that is replaced from here on was lost."""
+    opened = _opened(using)
+    opened.needed = opened.count + (connections[using].connection is None)
 
 
 def is_outage(error: BaseException, using: str) -> bool:
@@ -33,10 +48,35 @@ def is_outage(error: BaseException, using: str) -> bool:
     """
     if not tells_of_the_line(error):
         return False
-    connection = connections[using]
-    known = _known_to_live.__dict__
-    was, known[using] = known.get(using), connection.connection
-    return not _is_alive(connection) or (was is not connection.connection and not connection.in_atomic_block)
+    connection, opened = connections[using], _opened(using)
+    is_replaced = opened.count > opened.needed and not connection.in_atomic_block
+    opened.needed = max(opened.count, opened.needed)
+    return not _is_of_another_server(error, connection) and (is_replaced or not _is_alive(connection))
+
+
+def _is_of_another_server(error: BaseException, connection: BaseDatabaseWrapper) -> bool:
+    """Whether the driver tells, as of a connection that was refused, that it was meant for another one."""
+    line = getattr(error.__cause__, "pgconn", None)
+    if line is None:
+        return False
+    ours = connection.get_connection_params()
+    tried = {"host": line.host, "port": line.port, "dbname": line.db}
+    return any(
+        value and name in ours and value.decode() not in str(ours[name]).split(",")  # several hosts, maybe
+        for name, value in tried.items()
+    )
+
+
+def _opened(using: str) -> _Opened:
+    opened: _Opened = _mine.__dict__.setdefault(using, _Opened())
+    return opened
+
+
+def _count(sender: object, connection: BaseDatabaseWrapper, **_: object) -> None:
+    _opened(connection.alias).count += 1
+
+
+connection_created.connect(_count, dispatch_uid="django_durable.engine.execution.outages")
 
 
 def _is_alive(connection: BaseDatabaseWrapper) -> bool:
@@ -64,7 +104,7 @@ def await_database(using: str) -> None:
     while not _reachable(using):
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
-    _known_to_live.__dict__[using] = connections[using].connection
+    begin(using)
 
 
 def _reachable(using: str) -> bool:

@@ -33,7 +33,7 @@ from django_durable.engine.execution.bodies import call_body, due_of
 from django_durable.engine.execution.context import Recorded, WorkflowContext
 from django_durable.engine.execution.effects import own
 from django_durable.engine.execution.origins import Origin
-from django_durable.engine.execution.outages import await_database, is_outage, through_outages
+from django_durable.engine.execution.outages import await_database, begin, is_outage, through_outages
 from django_durable.engine.execution.recorder import Ended, Ending, Recorder
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
@@ -108,6 +108,7 @@ class Runner:
         return Deferred(seconds, forgiven=1, keeps_place=True, error=payloads.encode_error(not_here))
 
     def _execute(self, run: Run, declaration: WorkflowDeclaration) -> Outcome:
+        begin(self.using)
         due = due_of(run)
         history = self._history(run)
         while True:
