@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from psycopg.conninfo import make_conninfo
+from psycopg.errors import ConnectionTimeout
+
+from django_durable.worker.refusals import code_of_refusal
 
 # libpq's parameters; the project's own OPTIONS win, and a Unix socket ignores all but the first
 BOUNDS = {
@@ -26,8 +31,9 @@ def bound_waits(*aliases: str) -> None:
             options.setdefault(name, value)
 
 
-# An attempt that fails brings no SQLSTATE: libpq keeps it to itself. So it is known by its words, which are
-# English unless the server was set up otherwise; one that is not known is taken for an outage.
+LASTING_CODES = frozenset({"3D000", "28000", "28P01", "42501"})
+# Where libpq keeps the code to itself, an attempt is known by its words, which are English unless the server
+# was set up otherwise; one that is not known is taken for an outage. Poolers and libpq have words alone.
 LASTING = re.compile(
     r"""database\ ".*"\ does\ not\ exist | role\ ".*"\ does\ not\ exist       # 3D000, 28000
     | is\ not\ permitted\ to\ log\ in | \bpg_hba\.conf\b                   # 28000
@@ -39,6 +45,8 @@ LASTING = re.compile(
     """,
     re.VERBOSE,
 )
+ATTEMPT = re.compile(r"^- host: (.+?), port: (.+?), hostaddr: (.+?): (.*)", re.MULTILINE)
+NOT_OF_LIBPQ = ("autocommit", "context", "cursor_factory", "prepare_threshold", "row_factory")
 
 
 def refused_for_good(alias: str) -> str | None:
@@ -47,19 +55,37 @@ def refused_for_good(alias: str) -> str | None:
     None: it was made, or the database is away and may come back.
     """
     wrapper: Any = connections[alias]
+    params: dict[str, Any] = {}
     try:
-        wrapper.Database.connect(**wrapper.get_connection_params()).close()
+        params = wrapper.get_connection_params()
+        wrapper.Database.connect(**params).close()
     except (ImproperlyConfigured, wrapper.Database.ProgrammingError) as error:
         return _first_line(error)
     except wrapper.Database.OperationalError as error:
-        return _first_line(error) if _is_lasting(str(error)) else None
+        return _first_line(error) if _is_lasting(error, params) else None
     return None
 
 
-def _is_lasting(told: str) -> bool:
+def _is_lasting(error: BaseException, params: Mapping[str, Any]) -> bool:
     """Whether every host that was tried said so."""
-    attempts = re.findall(r"^- host: .*", told, re.MULTILINE) or [told]
-    return all(LASTING.search(attempt) for attempt in attempts)
+    if isinstance(error, ConnectionTimeout):
+        return False
+    given = {name: value for name, value in params.items() if name not in NOT_OF_LIBPQ}
+    attempts = [(told, {**given, **_address(*where)}) for *where, told in ATTEMPT.findall(str(error))] or [
+        (str(error), given)
+    ]
+    return all(LASTING.search(told) or _is_refused(one) for told, one in attempts)
+
+
+def _address(host: str, port: str, hostaddr: str) -> dict[str, str]:
+    """One of several that were tried, as psycopg writes it in the error: reprs of a text, or None."""
+    values = {"host": host, "port": port, "hostaddr": hostaddr}
+    return {name: value.strip("'") for name, value in values.items() if value != "None"}
+
+
+def _is_refused(params: Mapping[str, Any]) -> bool:
+    patience = float(params.get("connect_timeout") or BOUNDS["connect_timeout"])
+    return code_of_refusal(make_conninfo(**params), patience) in LASTING_CODES
 
 
 def _first_line(error: BaseException) -> str:

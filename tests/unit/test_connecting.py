@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db.utils import ConnectionHandler
+from psycopg import pq
 
 from django_durable.worker import connecting
 
@@ -25,6 +27,16 @@ PASSING = {
     "53300": "sorry, too many clients already",
     "55000": 'database "shop" is not currently accepting connections',
     "XX000": 'relation mapping file "global/pg_filenode.map" does not exist',
+}
+IN_GERMAN = {
+    "3D000": "Datenbank »shop« existiert nicht",
+    "28000": "Rolle »ada« existiert nicht",
+    "28P01": "Passwort-Authentifizierung für Benutzer »ada« fehlgeschlagen",
+    "42501": "keine Berechtigung für Datenbank »shop«",
+}
+PASSING_IN_GERMAN = {
+    "57P03": "das Datenbanksystem startet",
+    "53300": "tut mir leid, schon zu viele Verbindungen",
 }
 HBA = 'no pg_hba.conf entry for host "10.0.0.1", user "ada", database "shop", no encryption'
 
@@ -107,6 +119,34 @@ def test_a_refusal_that_no_waiting_will_mend_is_told_in_one_line(refusers, conne
 def test_one_that_may_pass_is_not(refusers, connect, code, message):
     refusers.append(Refuser(code, message))
     assert connect(HOST="127.0.0.1", PORT=refusers[0].port) is None
+
+
+tells_codes = pytest.mark.skipif(
+    pq.version() < 180000 or not hasattr(os, "memfd_create"), reason="this libpq does not tell codes"
+)
+
+
+@tells_codes
+@pytest.mark.parametrize(("code", "message"), IN_GERMAN.items())
+def test_a_lasting_refusal_is_known_in_any_language(refusers, connect, code, message):
+    refusers.append(Refuser(code, message))
+    assert message in connect(HOST="127.0.0.1", PORT=refusers[0].port)
+
+
+@tells_codes
+@pytest.mark.parametrize(("code", "message"), PASSING_IN_GERMAN.items())
+def test_a_passing_one_is_waited_out_in_any_language(refusers, connect, code, message):
+    refusers.append(Refuser(code, message))
+    assert connect(HOST="127.0.0.1", PORT=refusers[0].port) is None
+
+
+@tells_codes
+def test_each_of_several_hosts_is_asked_for_its_code(refusers, connect):
+    refusers += [Refuser("28P01", IN_GERMAN["28P01"]), Refuser("57P03", PASSING_IN_GERMAN["57P03"])]
+    here, there = (str(refuser.port) for refuser in refusers)
+    hosts = "127.0.0.1,127.0.0.1"
+    assert connect(HOST=hosts, PORT=f"{here},{here}") is not None
+    assert connect(HOST=hosts, PORT=f"{here},{there}") is None
 
 
 def test_a_host_that_is_away_beside_one_that_refuses_may_be_the_right_one(refusers, connect):
