@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.core.management import call_command
@@ -304,7 +305,8 @@ class TestAWorkerInATest(TestCase):
         run = echo.enqueue(1)
         before = set(threading.enumerate())
         with suppress(SystemExit):
-            call_command("run_queues", "--burst", verbosity=0)
+            call_command("run_queues", "--burst", verbosity=0, stderr=(told := StringIO()))
+        assert "django_durable.testing.drain()" in told.getvalue()
         assert set(threading.enumerate()) == before
         assert run.status == Status.ENQUEUED
         drain()

@@ -25,6 +25,11 @@ from django_durable.worker.process.parent import Parent
 from django_durable.worker.process.verdict import Verdict
 from django_durable.worker.trouble import sqlstate
 
+UNSEEN = (
+    "A transaction is open here on {!r}, as in a TestCase: workers see nothing of it, so nothing that was "
+    "enqueued in it will run. Call django_durable.testing.drain() instead, or use a TransactionTestCase."
+)
+
 
 class Command(BaseCommand):
     help = "Run workflows from the queues. TERM or INT drain it; a second one gives back and ends at once."
@@ -95,6 +100,8 @@ class Command(BaseCommand):
             require_postgres(alias)
             if reason := refused_for_good(alias):
                 raise CommandError(f"the database {alias!r} cannot be used as it is configured: {reason}")
+        if connections[using].in_atomic_block:
+            self.stderr.write(self.style.WARNING(UNSEEN.format(using)))
         if self.unchecked:
             self.stderr.write(self.style.WARNING(f"The system checks were left out: {self.unchecked}"))
 
