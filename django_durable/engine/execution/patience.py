@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 
 from django_durable.conf import settings
+from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempts
@@ -13,20 +15,31 @@ from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.drive import Operation, Pause
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.waits.timers import now, seconds_left
-from django_durable.exceptions import Superseded
+from django_durable.exceptions import DeadlinePassed, Superseded
 from django_durable.models import database
 
 RETRIES = "durable.retries"
 
 
 def rest(context: WorkflowContext, attempts: Attempts, seconds: float) -> Operation:
-    """Wait before the next try."""
+    """Wait before the next try. Raises Superseded, or DeadlinePassed, where there shall be none."""
     if seconds <= settings().suspend_after:
         yield Pause(seconds)
+        _refuse_if_lost(context)
         return
     until = now(context) + seconds
     _remember(context, attempts, until)
     yield from _wait(context, until)
+
+
+def _refuse_if_lost(context: WorkflowContext) -> None:
+    """Tries of one step may go on for hours, and nothing is written between them that would tell."""
+    if context.due is not None and time.monotonic() >= context.due:
+        raise DeadlinePassed(context.run.id)
+    asked = {"ids": [context.run.id]}
+    rows = through_outages(lambda: database.fetch("read_tokens", asked, context.using), context.using)
+    if context.fence not in [Fence(*row) for row in rows]:
+        raise Superseded(context.fence)
 
 
 def remembered(context: WorkflowContext, attempts: Attempts) -> Operation:
