@@ -114,16 +114,21 @@ class Handle:
     def _poll(self, seconds: float | None) -> Operation:
         give_up = None if seconds is None else time.monotonic() + seconds
         pause = SHORTEST_POLL
-        while self._columns("status")[0] not in FINAL:
+        while (ended := self._ended()) is None:
             if connections[self.using].in_atomic_block:
                 raise InsideTransaction("result() of an unfinished workflow")
             if give_up is not None and time.monotonic() + pause > give_up:
                 raise ResultTimeout(self.id, float(seconds or 0))
             yield Pause(pause)
             pause = min(pause * 1.5, LONGEST_POLL)
-        ended = results.settled([self.id], self.using)[self.id]
         error = ended.failure(WorkflowCancelled)
         return ended.value() if error is None else Raised(error)  # which may be a StopIteration
+
+    def _ended(self) -> results.Settled | None:
+        """None too for one that went on, by a retry or a resume, between the two looks."""
+        if self._columns("status")[0] not in FINAL:
+            return None
+        return results.settled([self.id], self.using).get(self.id)
 
     def cancel(self, reason: str = "", *, cascade: bool = False) -> None:
         """Stop the run at its next durable call; raises TransitionRefused if it has ended.
