@@ -190,7 +190,7 @@ MAILBOX = {
     "hold_receivers": Wanted({"ids": IDS}, 200, sorts=True),
 }
 CONTROL = {
-    "active_children": Wanted({"ids": IDS}, 200),
+    "active_descendants": Wanted({"ids": IDS}, 200),
     "cancel": Wanted({"ids": IDS, "error": "{}", "sources": sources("cancel")}, 900, sorts=True),
     "requeue": Wanted(
         {
@@ -209,8 +209,7 @@ CONTROL = {
         sorts=True,
         instead=("durable_children",),
     ),
-    "fork": Wanted({"ids": IDS, "copies": COPIES, "app_version": None}, 1500, sorts=True),
-    "copy_history": Wanted({"ids": IDS, "copies": COPIES, "step": 3}, 600, sorts=True),
+    "fork": Wanted({"ids": IDS, "copies": COPIES, "app_version": None, "step": 3}, 2000, sorts=True),
     "hold_ended": Wanted({"ids": IDS, "sources": sources("delete")}, 200, sorts=True),
     "delete_runs": Wanted({"ids": IDS}, 900),
     "edit_runs": Wanted(

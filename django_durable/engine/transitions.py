@@ -7,9 +7,9 @@ that it could not change. `managed` makes a verb a recorded step of the body tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db import transaction
+from django.db import IntegrityError, connections, transaction
 
 from django_durable.claim.isolation import read_committed
 from django_durable.core.identifiers import check_identifier
@@ -21,11 +21,13 @@ from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
 from django_durable.engine.execution.effects import Done, effect, guarded
 from django_durable.engine.execution.origins import Origin
+from django_durable.engine.execution.outages import through_conflicts
 from django_durable.engine.launching.notices import give_notice
 from django_durable.engine.retrying import go_on, origin_in
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import (
     Cancel,
+    Deduplicated,
     InvalidOption,
     TransitionRefused,
     WorkflowCancelled,
@@ -35,6 +37,8 @@ from django_durable.exceptions import (
 from django_durable.models import database
 from django_durable.models.announcing import announce, together
 from django_durable.models.workflow import WorkflowStatus
+
+R = TypeVar("R")
 
 HEIR = "its parent was cancelled"
 
@@ -76,17 +80,23 @@ def cancel(
 ) -> list[str]:
     """Settle as CANCELLED; a running body stops at its next durable call. Returns the ids changed.
 
-    With `cascade` the runs they started go too, generation by generation, each in a transaction of its own.
-    `own` is returned like the others if it is among them, and left to end by itself.
+    With `cascade` what they started goes too, however deep, in transactions after theirs; said again after a
+    crash between those, it goes on. `own` is returned like the others if it is among them, and left to end by
+    itself.
     """
-    changed = _cancel(ids, reason, using, own)
-    generation = list(ids)
-    while cascade and generation:
-        found = database.fetch("active_children", {"ids": generation}, using)
-        generation = [workflow_id for (workflow_id,) in found]
-        if generation:
-            changed += _cancel(generation, reason or HEIR, using, own, is_asked=False)
+    changed = _cancel(ids, reason, using, own, is_asked=not cascade)
+    met = set(ids)
+    while cascade and (found := _descendants(ids, using) - met):
+        met |= found
+        changed += _cancel(sorted(found), reason or HEIR, using, own, is_asked=False)
+    if len(ids) == 1 and not changed:
+        raise _refusal("cancel", ids[0], using)
     return list(dict.fromkeys(changed))
+
+
+def _descendants(ids: Sequence[str], using: str) -> set[str]:
+    """Those that have not ended. Who is cancelled starts no more: the last look finds what came meanwhile."""
+    return {found for (found,) in database.fetch("active_descendants", {"ids": _storable(ids)}, using)}
 
 
 def _cancel(
@@ -95,33 +105,60 @@ def _cancel(
     error = failures.describe(WorkflowCancelled(ids[0] if len(ids) == 1 else "", reason))
     others = [each for each in ids if each != own]
     is_asked = is_asked and len(others) == len(ids)
-    with read_committed(using), transaction.atomic(using=using):
+
+    def write() -> list[str]:
         changed = _apply("cancel", others, {"error": error}, using=using, is_asked=is_asked)
         wake_waiters(changed, using)
+        return changed
+
+    changed = _transact(write, using)
     return changed if own is None or own not in ids else [*changed, own]
 
 
 def resume(ids: Sequence[str], *, queue: str | None = None, using: str) -> list[str]:
-    """Put cancelled, parked or queued runs in line anew, counters and deadline reset."""
+    """Put cancelled, parked or queued runs in line anew, counters and deadline reset.
+
+    Raises Deduplicated, and changes none, if one of them would meet its deduplication id in the queue given.
+    """
     check_identifier("queue name", queue, optional=True)
-    return list(_requeue("resume", ids, queue, using))
+    try:
+        return list(_transact(lambda: _requeue("resume", ids, queue, using), using))
+    except IntegrityError:
+        if queue is not None:
+            _refuse_duplicates(ids, queue, using)
+        raise
+
+
+def _refuse_duplicates(ids: Sequence[str], queue: str, using: str) -> None:
+    active = WorkflowStatus.objects.using(using).filter(deduplication_id__isnull=False)
+    moved = active.filter(pk__in=_storable(ids))
+    held = dict(active.filter(queue=queue).values_list("deduplication_id", "id"))
+    for workflow_id, key in moved.order_by("id").values_list("id", "deduplication_id"):
+        if held.setdefault(key, workflow_id) != workflow_id:
+            raise Deduplicated(queue, key, held[key])
 
 
 def retry(ids: Sequence[str], *, using: str) -> list[str]:
     """Put failed runs in line, to go on from the step that failed, and children that failed with them."""
-    with read_committed(using), transaction.atomic(using=using):
+
+    def write() -> list[str]:
         ended = _requeue("retry", ids, None, using)
         go_on({workflow_id: origin_in(error) for workflow_id, error in ended.items()}, using)
-    return list(ended)
+        return list(ended)
+
+    return _transact(write, using)
 
 
 def rewind(ids: Sequence[str], *, to_step: int, using: str) -> list[str]:
     """Put runs that ended in line with their history from `to_step` on cut away: they do that again."""
     check_step("to_step", to_step)
-    with read_committed(using), transaction.atomic(using=using):
+
+    def write() -> list[str]:
         changed = list(_requeue("rewind", ids, None, using))
         go_on(dict.fromkeys(changed, Origin((), to_step)), using)
-    return changed
+        return changed
+
+    return _transact(write, using)
 
 
 def fork(
@@ -138,38 +175,40 @@ def fork(
     check_identifier("app version", app_version, optional=True)
     if new_id is not None and len(ids) != 1:
         raise InvalidOption("new_id names one copy, so it needs one original")
-    storable = [each for each in ids if database.is_storable(each)]
+    storable = _storable(ids)
     copies = [new_id or uuid7() for _ in storable]
-    with transaction.atomic(using=using):
-        given = {"ids": storable, "copies": copies, "app_version": app_version}
-        made = database.fetch("fork", given, using)
-        pairs = {"ids": [row[0] for row in made], "copies": [row[1] for row in made]}
-        database.change("copy_history", {**pairs, "step": from_step}, using)
+    given = {"ids": storable, "copies": copies, "app_version": app_version, "step": from_step}
+    made = [copy for (copy,) in database.fetch("fork", given, using)]
     if len(ids) == 1 and not made:
         raise _refused_fork(ids[0], new_id, using)
     give_notice(using)
-    return [copy for _, copy in made]
+    return made
 
 
 def delete(ids: Sequence[str], *, using: str) -> list[str]:
     """Delete runs that have ended, with everything that hangs on them. Returns the ids deleted."""
-    with read_committed(using), transaction.atomic(using=using):
+
+    def write() -> list[str]:
         held = _apply("delete", ids, {}, "hold_ended", using=using)
         database.change("delete_runs", {"ids": held}, using)
-    return held
+        return held
+
+    return _transact(write, using)
 
 
 def postpone(ids: Sequence[str], *, options: Options, using: str) -> list[str]:
     """Let runs that have not started begin at another time: `delay` from now, or `run_at`."""
     if options.delay is None and options.run_at is None:
         raise InvalidOption("give delay or run_at")
-    return _apply("postpone", ids, {"delay": options.delay, "run_at": options.run_at}, using=using)
+    times = {"delay": options.delay, "run_at": options.run_at}
+    return _transact(lambda: _apply("postpone", ids, times, using=using), using)
 
 
 def edit(ids: Sequence[str], *, priority: int | None, attributes: str | None, using: str) -> list[str]:
     """Change the priority of runs under way, or the attributes (JSON) of any."""
     verb = "reprioritise" if priority is not None else "annotate"
-    changed = _apply(verb, ids, {"priority": priority, "attributes": attributes}, "edit_runs", using=using)
+    columns = {"priority": priority, "attributes": attributes}
+    changed = _transact(lambda: _apply(verb, ids, columns, "edit_runs", using=using), using)
     if priority is not None and changed:
         give_notice(using)
     return changed
@@ -179,6 +218,20 @@ def check_step(name: str, value: object) -> None:
     """Raises InvalidOption."""
     if type(value) is not int or not 1 <= value < 2**31:
         raise InvalidOption(f"{name} must be the number of a step, from 1; it is {value!r}")
+
+
+def _transact(write: Callable[[], R], using: str) -> R:
+    """One transaction, or a part of the caller's; its own is tried again where it meets a rival's."""
+
+    def attempt() -> R:
+        with read_committed(using), transaction.atomic(using=using):
+            return write()
+
+    return attempt() if connections[using].in_atomic_block else through_conflicts(attempt)
+
+
+def _storable(ids: Sequence[str]) -> list[str]:
+    return [each for each in ids if database.is_storable(each)]
 
 
 def _requeue(verb: str, ids: Sequence[str], queue: str | None, using: str) -> dict[str, str | None]:
@@ -202,7 +255,7 @@ def _rows(
     using: str,
     is_asked: bool = True,
 ) -> list[tuple[Any, ...]]:
-    given = {"ids": [each for each in ids if database.is_storable(each)], "sources": sources(verb), **params}
+    given = {"ids": _storable(ids), "sources": sources(verb), **params}
     with together(using):
         changed = database.fetch(statement or verb, given, using)
         if verb in TRANSITIONS:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from django_durable import Cancel, Snooze, workflow
+from django_durable import Cancel, Snooze, control, workflow
 from django_durable.core.states import PARKED, Status
 from django_durable.exceptions import Deduplicated
 from django_durable.models import WorkflowStatus, database
@@ -228,3 +228,24 @@ def test_a_run_of_a_retired_version_answers_at_once_and_is_freed_by_its_cancel(d
     assert refused.value.workflow_id == retired.id
     retired.cancel()
     assert once.using(app_version="v2").enqueue().status == Status.ENQUEUED
+
+
+def test_a_run_moved_to_a_queue_where_its_key_is_held_is_refused_and_stays():
+    other = QueueFactory.create().name
+    holder = once.using(queue=other).enqueue()
+    run, free = once.enqueue(), echo.enqueue()
+    for ids in ([run.id], [free.id, run.id]):
+        with pytest.raises(Deduplicated) as refused:
+            control.resume(ids, queue=other)
+        assert (refused.value.workflow_id, refused.value.queue) == (holder.id, other)
+    assert [each.record.queue for each in (run, free)] == ["default", "default"]
+    holder.cancel()
+    assert control.resume([run.id, free.id], queue=other) == [run.id, free.id]
+
+
+def test_two_runs_with_one_key_are_not_moved_to_one_queue():
+    one, other, target = (QueueFactory.create().name for _ in range(3))
+    runs = [once.using(queue=queue).enqueue().id for queue in (one, other)]
+    with pytest.raises(Deduplicated):
+        control.resume(runs, queue=target)
+    assert control.resume(runs[0], queue=target) == [runs[0]]

@@ -128,7 +128,7 @@ def test_no_statement_reads_a_whole_table(plans, name):
         ("wake_for_topic", "durable_waiters_for_several"),
         ("wake_for_runs", "durable_waiters_for_several"),
         ("take_message", "durable_mailbox"),
-        ("active_children", "durable_children"),
+        ("active_descendants", "durable_children"),
         ("bounce", "durable_deduplication"),
     ],
 )

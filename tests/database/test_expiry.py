@@ -13,6 +13,7 @@ from django_durable.maintenance.release import release
 from django_durable.models import WorkflowStatus
 from django_durable.models.database import Clock
 from django_durable.testing import shift
+from tests.drain import row
 from tests.testapp.workflows import echo
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +107,6 @@ def test_a_run_whose_code_nobody_has_expires_though_it_was_claimed(drain):
     run = enqueue_by_name("elsewhere.code")
     WorkflowStatus.objects.update(expires_at=Clock() + timedelta(seconds=60))
     drain()
-    assert run.status == Status.DELAYED
+    assert row(run).status == Status.DELAYED
     let_expire()
-    assert run.status == Status.CANCELLED
+    assert row(run).status == Status.CANCELLED

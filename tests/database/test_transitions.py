@@ -118,3 +118,11 @@ def test_the_table_of_verbs_is_whole():
     assert reached | {Status.ENQUEUED, Status.DELAYED} == set(Status)
     assert left >= ACTIVE
     assert left - ACTIVE <= FINAL
+
+
+def test_runs_stand_in_line_in_the_order_in_which_they_are_named():
+    runs = [one(Status.CANCELLED).id for _ in range(4)]
+    named = [runs[2], runs[0], runs[2], runs[3], runs[1]]
+    control.resume(named)
+    in_line = WorkflowStatus.objects.order_by("line").values_list("id", flat=True)
+    assert list(in_line) == [runs[2], runs[0], runs[3], runs[1]]

@@ -132,3 +132,16 @@ def through_outages(action: Callable[[], R], using: str) -> R:
                 time.sleep(pause)
             else:
                 raise
+
+
+def through_conflicts(transact: Callable[[], R]) -> R:
+    """The result of a transaction of its own, tried again while PostgreSQL asks for it, up to a bound."""
+    conflicts = Conflicts()
+    while True:
+        try:
+            return transact()
+        except Error as error:
+            pause = conflicts.pause(error) if is_conflict(error) else None
+            if pause is None:
+                raise
+        time.sleep(pause)

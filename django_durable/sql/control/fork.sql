@@ -1,7 +1,9 @@
--- Start copies of runs under new ids; an id that is taken, or a run that is not there, adds nothing.
---   rides on   durable_workflow_status_pkey
+-- Start copies of runs under new ids, with the history of their originals before a step, all as one snapshot shows
+-- it; an id that is taken, or a run that is not there, adds nothing.
+--   rides on   durable_workflow_status_pkey, durable_step_output_pkey, durable_event_history_pkey,
+--              durable_stream_entry_pkey
 --   locks      the rows it inserts
---   returns    the id of each original and of its copy
+--   returns    the id of each copy
 WITH copied AS (
     INSERT INTO durable_workflow_status (
         id, name, status, queue, priority, seq, line, group_line, enqueued_xid, arrival, partition_key, limit_key,
@@ -21,6 +23,34 @@ WITH copied AS (
         ORDER BY given.position
     ) AS placed
     ON CONFLICT DO NOTHING
-    RETURNING forked_from, id
+    RETURNING forked_from AS original, id
+), steps AS (
+    INSERT INTO durable_step_output (
+        workflow_id, step, name, output, error, serialization, child, attempts, started_at, completed_at
+    )
+    SELECT copied.id, s.step, s.name, s.output, s.error, s.serialization, s.child, s.attempts, s.started_at,
+        s.completed_at
+    FROM copied
+    JOIN durable_step_output AS s ON s.workflow_id = copied.original
+    WHERE s.step > 0 AND s.step < %(step)s
+), history AS (
+    INSERT INTO durable_event_history (workflow_id, key, step, value, serialization, set_at)
+    SELECT copied.id, h.key, h.step, h.value, h.serialization, h.set_at
+    FROM copied
+    JOIN durable_event_history AS h ON h.workflow_id = copied.original
+    WHERE h.step < %(step)s
+), streams AS (
+    INSERT INTO durable_stream_entry (workflow_id, key, position, step, value, serialization, closes, written_at)
+    SELECT copied.id, t.key, t.position, t.step, t.value, t.serialization, t.closes, t.written_at
+    FROM copied
+    JOIN durable_stream_entry AS t ON t.workflow_id = copied.original
+    WHERE t.step < %(step)s
+), events AS (
+    INSERT INTO durable_event (workflow_id, key, value, serialization, updated_at)
+    SELECT DISTINCT ON (copied.id, h.key) copied.id, h.key, h.value, h.serialization, h.set_at
+    FROM copied
+    JOIN durable_event_history AS h ON h.workflow_id = copied.original
+    WHERE h.step < %(step)s
+    ORDER BY copied.id, h.key, h.step DESC
 )
-SELECT copied.forked_from, copied.id FROM copied
+SELECT copied.id FROM copied

@@ -10,7 +10,16 @@ WITH chosen AS MATERIALIZED (
     FOR NO KEY UPDATE
 ), place AS MATERIALIZED (
     SELECT ordered.id, ordered.error, ordered.status, nextval('durable_line_seq') AS seq
-    FROM (SELECT * FROM chosen ORDER BY array_position(%(ids)s::text[], chosen.id)) AS ordered
+    FROM (
+        SELECT chosen.*
+        FROM chosen
+        JOIN (
+            SELECT given.id, min(given.position) AS position
+            FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS given (id, position)
+            GROUP BY given.id
+        ) AS asked USING (id)
+        ORDER BY asked.position
+    ) AS ordered
 )
 UPDATE durable_workflow_status AS w
 SET {{enter_line}}, queue = coalesce(%(queue)s, w.queue), claims = 0, attempt = 0,
