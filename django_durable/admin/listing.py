@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -24,10 +25,18 @@ MOST_CHOICES = 100
 
 
 class BoundedPaginator(Pages):
-    """Counts no further than what it can page through."""
+    """Counts no further than what it can page through, and not at all where one page holds all."""
+
+    @cached_property
+    def first(self) -> list[Any]:
+        """The rows of the first page, and one more if there are more."""
+        rows: Any = self.object_list
+        return list(rows[: self.per_page + 1])
 
     @cached_property
     def counted(self) -> int:
+        if len(self.first) <= self.per_page:
+            return len(self.first)
         rows: Any = self.object_list
         return int(rows[: MOST_ROWS + 1].count())
 
@@ -38,6 +47,16 @@ class BoundedPaginator(Pages):
     @property
     def is_capped(self) -> bool:
         return self.counted > MOST_ROWS
+
+
+class BoundedList(ChangeList):
+    """Shows what its paginator has read: what few rows have is looked for in all of them, so only once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        paginator: Any = self.paginator
+        if self.page_num == 1 and not (self.show_all and self.can_show_all):
+            self.result_list = paginator.first[: self.list_per_page]
 
 
 class ColumnFilter(admin.SimpleListFilter):

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django_durable.admin import verbs
 from django_durable.admin.base import ReadOnlyAdmin
 from django_durable.admin.chips import status_chip
-from django_durable.admin.listing import BoundedPaginator, NameFilter, QueueFilter, StatusFilter
+from django_durable.admin.listing import BoundedList, BoundedPaginator, NameFilter, QueueFilter, StatusFilter
 from django_durable.admin.moments import NOTHING, length, moment
 from django_durable.admin.payloads import HIDDEN, LONGEST_RECORD, Payload
 from django_durable.admin.steps import MOST, step_rows
@@ -74,6 +74,9 @@ class WorkflowAdmin(ReadOnlyAdmin):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """A lookup on a payload would tell what is in it, letter by letter."""
         return lookup in LOOKUPS
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[BoundedList]:
+        return BoundedList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         runs: QuerySet[Any] = super().get_queryset(request).defer(*HEAVY).annotate(clock=Clock())
