@@ -52,6 +52,17 @@ def keep_queues(*, using: str, apps: Any = installed, **_: object) -> None:
         _write(table._default_manager.using(using), declared_queues())
 
 
+def make_missing(using: str) -> None:
+    """Those that it writes, where they are not there: after a flush, or under other settings."""
+    there = set(Queue.objects.using(using).values_list("name", flat=True))
+    missing = [queue for queue in declared_queues() if queue.name not in there]
+    for queue in missing:
+        queue.code_owned = True
+    if DEFAULT_QUEUE not in there:
+        missing.append(Queue(name=DEFAULT_QUEUE))
+    Queue.objects.using(using).bulk_create(missing, ignore_conflicts=True)
+
+
 def _write(rows: models.QuerySet[Any], declared: list[Queue]) -> None:
     with transaction.atomic(using=rows.db):
         rows.get_or_create(name=DEFAULT_QUEUE)

@@ -13,10 +13,12 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from django_durable.claim.claimer import Claimer
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.run import Run
 from django_durable.engine.execution.recorder import DirectRecorder
 from django_durable.engine.execution.runner import Runner
-from django_durable.exceptions import InsideTransaction
+from django_durable.engine.queues import make_missing
+from django_durable.exceptions import InsideTransaction, InvalidOption
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
 from django_durable.maintenance.recovery import give_back
@@ -36,11 +38,14 @@ def drain(*queues: str, most: int = MOST) -> int:
     """Run all that is ready, and what becomes ready meanwhile; returns how many executions that took.
 
     What waits for a time that has not come stays: see `shift`. Limits, versions and pauses hold as for
-    a worker. Raises EndlessDrain after `most` executions, and InsideTransaction within atomic(), other than
-    that of the TestCase.
+    a worker. Declared queues that are not there are made. Raises InvalidOption for one that nobody made,
+    EndlessDrain after `most` executions, and InsideTransaction within atomic(), other than that of the
+    TestCase.
     """
     using = database.alias()
     _refuse_open_transaction(using)
+    make_missing(using)
+    _refuse_unknown(queues, using)
     executions = 0
     with _executor(using) as executor:
         claimer, runner = Claimer(executor, using), Runner(DirectRecorder(using), using)
@@ -63,6 +68,16 @@ def _refuse_open_transaction(using: str) -> None:
             pass
     except RuntimeError as nested:
         raise InsideTransaction("drain()") from nested
+
+
+def _refuse_unknown(queues: tuple[str, ...], using: str) -> None:
+    there = list(Queue.objects.using(using).order_by("name").values_list("name", flat=True))
+    for name in queues:
+        if name not in there:
+            known = ", ".join(map(quoted, there))
+            raise InvalidOption(
+                f"drain() takes names of queues, and none is {quoted(name)}; there are: {known}"
+            )
 
 
 def _ready(claimer: Claimer, queues: tuple[str, ...], using: str) -> list[Run]:

@@ -21,6 +21,7 @@ from django_durable.exceptions import (
     StepRetriesExhausted,
     WorkflowCancelled,
 )
+from django_durable.models import Queue
 from django_durable.testing import (
     adrain,
     assert_enqueued,
@@ -298,6 +299,23 @@ def test_the_fixtures_of_the_plugin(durable_drain, durable_clock):
     durable_clock.shift(1)
     assert durable_drain() == 1
     assert run.result() == 5
+
+
+def test_a_queue_that_nobody_made_is_refused_with_those_that_are_there(db):
+    with pytest.raises(InvalidOption, match=r"none is 'reprots'; there are: 'default'"):
+        drain("reprots")
+    with pytest.raises(InvalidOption, match=r"none is \['default'\]"):
+        drain(["default"])
+
+
+def test_declared_queues_are_made_where_they_are_missing(db, settings):
+    Queue.objects.all().delete()  # as a flush without signals leaves it
+    settings.DURABLE = {"QUEUES": {"fast": {"concurrency": 1}}}
+    runs = [echo.enqueue(1), echo.using(queue="fast").enqueue(2)]
+    drain()
+    assert [run.result() for run in runs] == [1, 2]
+    fast = Queue.objects.get(name="fast")
+    assert (fast.concurrency, fast.code_owned) == (1, True)
 
 
 class TestAWorkerInATest(TestCase):
