@@ -60,7 +60,7 @@ class Claimer:
         self._yielded: set[str] = set()  # queues left to peers by the last claim
         self._keyed: set[str] = set()  # queues whose last claim met limited keys
         self._woken: set[str] | None = None  # None: nobody looked for woken runs, so each claim tries
-        self.wakes: dict[str, float] = {}  # seconds until the first run of a queue wakes, from the last look
+        self.wakes: dict[str, float] = {}  # seconds until the next run of a queue wakes, from the last look
 
     @property
     def identity(self) -> Identity:
@@ -95,8 +95,10 @@ class Claimer:
         return seconds_to_room(queue, self._limits.get(queue, QueueLimits()), stopped, ago, self.using)
 
     def _look_for_woken(self, queues: Sequence[str]) -> set[str]:
-        self.wakes = self.runs.next_wakes(queues, self.identity.ready)
-        due = {queue for queue, seconds in self.wakes.items() if seconds <= 0}
+        found = self.runs.next_wakes(queues, self.identity.ready)
+        due = {queue for queue, (seconds, _) in found.items() if seconds <= 0}
+        to_come = {queue: later if queue in due else seconds for queue, (seconds, later) in found.items()}
+        self.wakes = {queue: seconds for queue, seconds in to_come.items() if seconds is not None}
         self._woken = (self._woken or set()).difference(queues) | due
         return due
 

@@ -80,6 +80,21 @@ def test_the_wakes_of_other_queues_are_kept_meanwhile(full):
     assert cool(full) > 90
 
 
+def test_one_that_wakes_behind_one_of_a_full_partition_is_taken_when_it_does():
+    Queue.objects.update(partition_worker_concurrency=1)
+    ready(1, partition_key="p")
+    watch = Watch(slots=5, interval=100.0)
+    watch.tick()
+    sleeper(partition_key="p")
+    later = sleeper(4 * HOT, partition_key="another")
+    watch.poller.notice()
+    until = time.monotonic() + 10
+    while later.id not in {run.id for run in watch.pool.owned} and time.monotonic() < until:
+        watch.tick()
+    assert later.id in {run.id for run in watch.pool.owned}
+    assert cool(watch) > 90
+
+
 def test_they_are_taken_before_a_line_that_has_no_end(monkeypatch):
     monkeypatch.setattr("django_durable.worker.polling.poller.LEARN_WAKES", 0.0)
     ready(20)

@@ -205,9 +205,8 @@ class Poller(Duty):
         now = time.monotonic()
         for name in names:
             self._queues[name].was_asked(now)
-        to_come = [seconds for seconds in claimer.wakes.values() if seconds > 0]
-        if to_come:
-            self._wakes_at = min(self._wakes_at, now + max(min(to_come), SHORTEST))
+        if claimer.wakes:
+            self._wakes_at = min(self._wakes_at, now + max(min(claimer.wakes.values()), SHORTEST))
         return found
 
     def _serve(self, with_work: list[Asked], claimer: Claimer) -> bool:
