@@ -155,6 +155,7 @@ EXECUTION = {
         }
     ),
     "release": Wanted({"ids": IDS, "tokens": TOKENS, "forgiven": 1}, 900, sorts=True),
+    "uncount_starts": Wanted({"ids": IDS, "tokens": TOKENS}, 900, sorts=True),
 }
 WAITS = {
     "suspend": Wanted(

@@ -39,6 +39,11 @@ class Deferred:
     keeps_place: bool = False
     error: str | None = None
 
+    @property
+    def is_unbegun(self) -> bool:
+        """Whether nothing of the run was done here, as its code is not."""
+        return self.keeps_place and self.forgiven > 0
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:

@@ -27,6 +27,7 @@ from django_durable.core.outcomes import (
 )
 from django_durable.core.states import PARKED, Status
 from django_durable.core.waits import Wait
+from django_durable.engine.execution.starts import uncount_starts
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import Superseded
@@ -200,6 +201,8 @@ def defer(fence: Fence, outcome: Deferred, using: str) -> set[Fence]:
         "error": outcome.error,
     }
     with together(using):
+        if outcome.is_unbegun:
+            uncount_starts([fence], using)
         deferred = [workflow_id for (workflow_id,) in database.fetch("defer", params, using)]
         announce("defer", deferred, using)
     return {fence} if deferred else set()

@@ -88,7 +88,7 @@ class Tree:
         """Give back what still runs and end all parts by a monotonic instant; False if one did not end."""
         left = self.pool.owned
         if left:
-            self.returns.hand_over(left)
+            self.returns.take_away(left)
             self.pool.disown(left)
         self.recorder.give_up_at(deadline)
         self.returns.give_up_at(deadline)

@@ -6,8 +6,9 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from django_durable.core.fence import Fence
 from django_durable.core.run import Run
 from django_durable.engine.execution.batches import still_owned
 from django_durable.maintenance.release import release
@@ -29,12 +30,19 @@ class Returns(Duty):
         self.wake: Callable[[], None] = lambda: None
         self.released = 0
         self._runs: deque[Run] = deque()
+        self._begun: set[Fence] = set()
         self._locked: Aside[Run] = Aside()
         self._give_up_at = math.inf
 
     def hand_over(self, runs: Iterable[Run]) -> None:
+        """Give back what no slot has begun."""
         self._runs.extend(runs)
         self.wake()
+
+    def take_away(self, runs: Sequence[Run]) -> None:
+        """Give back what has begun, and may still run: its start has been one."""
+        self._begun.update(run.fence for run in runs)
+        self.hand_over(runs)
 
     @property
     def backlog(self) -> int:
@@ -44,7 +52,8 @@ class Returns(Duty):
         self._runs.extend(self._locked.take(time.monotonic()))
         while self._runs:
             batch = [self._runs[position] for position in range(min(len(self._runs), BATCH))]
-            released = release(batch, self.using)
+            unbegun = [run for run in batch if run.fence not in self._begun]
+            released = release(batch, self.using, unbegun)
             self.released += len(released)
             locked = still_owned({run.fence for run in batch if run.id not in released}, self.using)
             for run in batch:
@@ -53,6 +62,7 @@ class Returns(Duty):
                     self._locked.put(run.fence, run, time.monotonic())
                 else:
                     self._locked.forget(run.fence)
+                    self._begun.discard(run.fence)
         return self._locked.rest(time.monotonic())
 
     def give_up_at(self, instant: float) -> None:
