@@ -27,6 +27,7 @@ PARTITION_LIMITS = (
     ("partition_rate_limit", "partition_rate_period"),
 )
 HABITS = ("fair", "polling_interval", "waiting_holds_slot")
+PREVIEW = "_durable_preview"  # kept with the row, which is read anew for each page
 DECLARED = (
     "This queue is declared in DURABLE['QUEUES']: its limits are set there, and again after each migrate."
 )
@@ -109,7 +110,12 @@ class QueueAdmin(DurableAdmin):
         return (found.stopped_by.in_words if found else "") or NOTHING
 
     def _look(self, queue: Queue) -> Preview | None:
-        return preview(queue.name, self.using)
+        """One for all fields of a page: each reads and plans as a claim does."""
+        known = vars(queue)
+        if PREVIEW not in known:
+            known[PREVIEW] = preview(queue.name, self.using)
+        found: Preview | None = known[PREVIEW]
+        return found
 
     @admin.display(description="limits")
     def limits(self, queue: Queue) -> str:

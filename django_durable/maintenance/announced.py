@@ -1,4 +1,4 @@
-"""Changes of many runs in which receivers of `transition` take part: one that is refused holds up no other."""
+"""Changes of many runs in which receivers of `transition` take part: one refused run holds up no other."""
 
 from __future__ import annotations
 

@@ -286,6 +286,13 @@ class TestWhatBlocksTheHead:
         assert self.shown(admin_client, queue) == (head.id, NOTHING)
         assert f"{head.id}</div>" in admin_client.get(page(queue)).content.decode()
 
+    def test_a_page_looks_at_the_line_once(self, admin_client):
+        queue = QueueFactory.create(concurrency=5)
+        WorkflowFactory.create(status=Status.ENQUEUED, queue=queue.name)
+        with CaptureQueriesContext(connection) as sent:
+            admin_client.get(page(queue))
+        assert len([query for query in sent if "AS asked (name)" in query["sql"]]) == 1
+
     def test_a_full_queue_is_told(self, admin_client):
         queue = QueueFactory.create(concurrency=1)
         WorkflowFactory(queue=queue.name, status=Status.PENDING)
