@@ -82,7 +82,9 @@ CLAIM = {
     "read_past": Wanted(
         {"queue": QUEUE, **READY, **START, "size": 160, "stretch": 500, **OUT}, walks_graves=True
     ),
-    "walk_groups": Wanted({"queue": QUEUE, **READY, "after": None, "groups": 128}, 700, walks_graves=True),
+    "walk_groups": Wanted(
+        {"queue": QUEUE, **READY, "after": None, "groups": 128, "shut": ""}, 700, walks_graves=True
+    ),
     "read_groups": Wanted({"queue": QUEUE, **READY, **FLOORS, "keys": "full"}),
     "claim_head": Wanted({"slots": 20, **MINE}, 700, walks_graves=True),
     "claim_woken": Wanted({"slots": 20, **MINE}, sorts=True),
@@ -92,6 +94,9 @@ CLAIM = {
     "in_flight": Wanted(COUNTED, 50, sorts=True),
     "count_in_flight": Wanted(COUNTED, 50),
     "partitions_in_flight": Wanted({**COUNTED, "partitions": ["p1", ""]}, 50, sorts=True),
+    "full_keys": Wanted(
+        {"most": 2000, "keys": "k1\x1fk2", "oldest": "oldest\x1foldest"}, 4000, sorts=True, walks_graves=True
+    ),
     "limit_rooms": Wanted({"keys": "k1\x1fk2", "oldest": "oldest\x1foldest"}, 50),
     "count_starts": Wanted({"buckets": ["limit\x1fk1"], "period": timedelta(seconds=60)}, 50),
     "next_room": Wanted(

@@ -20,6 +20,7 @@ ROWS = 100_000
 PINNED, PRUNED = "pinned horizon", "pinned horizon, pruned"
 JOINED = "\x1f"
 STATES = ("fresh statistics", PINNED, PRUNED)
+HOW = ("", ", planned in general")  # with its parameters at hand, or for any, as one that is sent often
 BIG = (
     "durable_workflow_status",
     "durable_step_output",
@@ -44,7 +45,11 @@ def main() -> None:
 
 def explain_all(state: str) -> dict[str, dict[str, Any]]:
     with prepared(state) as places:
-        return {name: explain(name, wanted, places) for name, wanted in EXPECTED.items()}
+        return {
+            f"{name}{how}": explain(name, wanted, places, is_general=bool(how))
+            for name, wanted in EXPECTED.items()
+            for how in HOW
+        }
 
 
 @contextmanager
@@ -92,18 +97,25 @@ def load(cursor: Any) -> None:
     cursor.execute("VACUUM ANALYZE")
 
 
-def explain(name: str, wanted: Wanted, places: dict[str, Any]) -> dict[str, Any]:
+def explain(name: str, wanted: Wanted, places: dict[str, Any], *, is_general: bool) -> dict[str, Any]:
     """Run the statement, guarded if it is sent so, and undo it."""
     from django.db import connection, transaction
 
     from django_durable import sql
+    from django_durable.models.plans import Prepared
 
+    text = sql.load(name)
+    kept = Prepared.of("explained", text)
     with transaction.atomic(), connection.cursor() as cursor:
+        if is_general:
+            cursor.execute(f"{sql.load('plan_in_general')}; {kept.make}")
+            text = kept.use
         if wanted.guarded:
             cursor.execute(sql.load("forbid_sorts"))
-        text = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) " + sql.load(name)
-        cursor.execute(text, _placed(wanted.params, places))
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) {text}", _placed(wanted.params, places))
         plan = "\n".join(line for (line,) in cursor.fetchall())
+        if is_general:
+            cursor.execute(kept.drop)
         transaction.set_rollback(True)
     body = plan.split("Planning:")[0]
     used = re.findall(rf"using (\w+) on (?:{'|'.join(BIG)})\b|Bitmap Index Scan on (\w+)", body)

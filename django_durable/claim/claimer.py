@@ -112,7 +112,7 @@ class Claimer:
             found |= in_line.keys()
             self._limits.update(in_line)
             for queue in cold:
-                self.cursors.note_cold(queue, time.monotonic() - started)
+                self.cursors.note_cold(queue, time.monotonic() - started, "poll")
         return [
             queue for queue in queues if queue in found or (queue in warm and not self.cursors.knows(queue))
         ]

@@ -25,6 +25,7 @@ COSTLY = 0.003  # seconds of reading from which on positions pay for their upkee
 MOST_PLACES = 20_000  # groups and ranks of one queue; beyond, one full pass costs a third of a second
 SLOW_READS = 3  # in a row: one alone may be the machine's
 REFUSAL = 60.0  # seconds after which positions may be tried again where they did not pay
+LOOK_SERVES = 0.02  # seconds: the question which queues have work, and the first claim after it
 JITTER = 0.25  # downwards only: the interval stays a bound, and a fleet does not read in step
 PASSES_SPARED = 30  # by an exact tail, which leaves a full pass nothing to find but what was edited by hand
 
@@ -39,6 +40,7 @@ class Cursors:
         self._due: dict[str, float] = {}
         self._engagement = Engagement()
         self._connection: object = None
+        self._looked: dict[str, float] = {}  # when, for queues whose next claim may do with that look
 
     def engages(self, queue: str) -> bool:
         """Whether to read this queue behind positions; no tail sees what a caller's own transaction wrote."""
@@ -47,9 +49,9 @@ class Cursors:
     def knows(self, queue: str) -> bool:
         return queue in self._positions
 
-    def note_cold(self, queue: str, seconds: float) -> None:
-        """Note what a read from the head cost."""
-        self._engagement.note_cold(queue, seconds)
+    def note_cold(self, queue: str, seconds: float, what: str = "claim") -> None:
+        """Note what a read from the head cost: that of a claim, or the question which queues have work."""
+        self._engagement.note_cold(queue, seconds, what)
 
     def note_warm(self, queue: str, seconds: float) -> None:
         """Note what a read behind positions cost."""
@@ -61,6 +63,7 @@ class Cursors:
         self._forget_other_connection()
         if self._positions:
             self._fold(self.tail.read())
+            self._looked = dict.fromkeys(self._positions, time.monotonic())
         return {queue for queue, known in self._positions.items() if len(known) or self._is_due(queue)}
 
     def positions(self, queue: str, limits: QueueLimits) -> Positions | None:
@@ -68,7 +71,7 @@ class Cursors:
 
         While a queue is paused, no place in it.
         """
-        self.look()
+        self._look_unless_just_done(queue)
         by_group = limits.any_keys or not limits.is_plain
         if limits.paused and self._is_still_paused(queue):
             return Positions((), by_group=by_group)
@@ -84,6 +87,12 @@ class Cursors:
         for name in [queue] if queue is not None else list(self._positions):
             self._positions.pop(name, None)
             self.tail.stop(name)
+
+    def _look_unless_just_done(self, queue: str) -> None:
+        self._forget_other_connection()
+        if time.monotonic() - self._looked.pop(queue, -LOOK_SERVES) >= LOOK_SERVES:
+            self.look()
+            self._looked.pop(queue, None)
 
     def _full_pass(self, queue: str, by_group: bool) -> Positions | None:
         """From nothing, as they were lost or are due; what this could find is said with the positions."""
@@ -139,7 +148,7 @@ class Engagement:
     """Which queues are worth positions: those that are slow to read from the head, and faster behind them."""
 
     def __init__(self) -> None:
-        self._slow: dict[str, list[float]] = {}  # the costs of slow reads in a row
+        self._slow: dict[tuple[str, str], list[float]] = {}  # the costs of slow reads of a kind in a row
         self._cold: dict[str, float] = {}
         self._worse: dict[str, int] = {}
         self._refused_until: dict[str, float] = {}
@@ -150,14 +159,14 @@ class Engagement:
             return time.monotonic() >= self._refused_until.get(queue, 0.0)
         return mode == "auto" and queue in self._cold
 
-    def note_cold(self, queue: str, seconds: float) -> None:
+    def note_cold(self, queue: str, seconds: float, what: str = "claim") -> None:
         if seconds <= COSTLY or time.monotonic() < self._refused_until.get(queue, 0.0):
-            self._slow.pop(queue, None)
+            self._slow.pop((queue, what), None)
             return
-        slow = self._slow.setdefault(queue, [])
+        slow = self._slow.setdefault((queue, what), [])
         slow.append(seconds)
         if len(slow) >= SLOW_READS:
-            self._cold[queue] = min(self._slow.pop(queue))
+            self._cold[queue] = min(self._slow.pop((queue, what)))
 
     def note_warm(self, queue: str, seconds: float) -> bool:
         """True where positions turned out to cost more than they save."""

@@ -62,7 +62,7 @@ class PositionedReader:
         found = {seek: [row for floor in floors for row in rows[floor]] for seek, floors in wanted.items()}
         return [(seek, found[seek][: seek.limit]) for seek in wanted]
 
-    def walk(self, busy: int) -> Directory | None:
+    def walk(self, planner: Planner, busy: int) -> Directory | None:
         """The positions name every group, without a walk; in default order windows do better."""
         if not self.positions.fair or not self.positions.by_group:
             return None

@@ -13,6 +13,7 @@ from django_durable.core.planning.budget import (
     Usage,
     Use,
     limit_bucket,
+    limited_keys,
     partition_bucket,
     queue_bucket,
     rooms,
@@ -22,6 +23,8 @@ from django_durable.core.planning.oldest import Oldest
 from django_durable.models import WorkflowStatus, database
 
 MANY_KEYS = 100  # met at once: it pays to learn first which of them are limited, where few are
+MANY_FULL = 20  # keys without room met so far: there are likely more, and it pays to learn of all of them
+MOST_FULL = 2000  # limits looked at for that, about a microsecond each
 
 
 def counted_from(queue: str, executor: UUID, oldest: Oldest) -> dict[str, Any]:
@@ -53,6 +56,7 @@ class Meter:
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.usage = Usage()
         self._met: set[str] = set()
+        self._knows_full = False
         self._by_partition: dict[str | None, Use] | None = None  # all of them, where groups are counted
         self._count_queue(in_flight)
 
@@ -67,8 +71,7 @@ class Meter:
     def read(self, keys: Iterable[str | None], partitions: Iterable[str | None]) -> bool:
         """Count the keys and partitions not met before; whether there were any limited."""
         new = {key for key in keys if key is not None} - self._met
-        self._met |= new
-        counted = self.limits.any_keys and self._count_keys(self._limited(new))
+        counted = self.limits.any_keys and self._meet(new)
         return self._count_partitions(set(partitions)) or counted
 
     def lock(self, keys: Collection[str]) -> tuple[set[str], bool]:
@@ -120,6 +123,28 @@ class Meter:
         self.oldest.note(queue_bucket(self.queue), first)
         uses = self._by_partition.values()
         return sum(use.fleet for use in uses), sum(use.here for use in uses)
+
+    def _meet(self, keys: set[str]) -> bool:
+        learned = len(keys) > MANY_KEYS and self._learn_full()
+        self._met |= keys
+        counted = self._count_keys(self._limited(keys - self.usage.keys.keys()))
+        full = sum(key in self.usage.keys and self.usage.keys[key].room <= 0 for key in self._met)
+        return (full >= MANY_FULL and self._learn_full()) or counted or learned
+
+    def _learn_full(self) -> bool:
+        """Learn of all keys without room at once, also of those that no row brought yet; once a claim."""
+        if self._knows_full:
+            return False
+        self._knows_full = True
+        asked = {"most": MOST_FULL, **self._asked(limited_keys(self.oldest.buckets))}
+        ((keys, firsts),) = database.fetch("full_keys", asked, self.using)
+        if keys is None:
+            return False
+        for key, first in zip(keys.split(SEPARATOR), firsts.split(SEPARATOR), strict=True):
+            self.usage.keys[key] = KeyRoom(0, False)
+            if first:
+                self.oldest.note(limit_bucket(key), int(first))
+        return True
 
     def _limited(self, keys: set[str]) -> set[str]:
         if len(keys) <= MANY_KEYS:

@@ -43,7 +43,7 @@ class Reader(Protocol):
     def begin(self, planner: Planner) -> None: ...
     def next_window(self, planner: Planner) -> Window: ...
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]: ...
-    def walk(self, busy: int) -> Directory | None: ...
+    def walk(self, planner: Planner, busy: int) -> Directory | None: ...
 
 
 class WindowedClaim:
@@ -112,7 +112,7 @@ class WindowedClaim:
 
     def _walk(self) -> bool:
         """Go on with the directory, between windows; whether it is complete now."""
-        directory = self.reader.walk(len(self.meter.usage.busy))
+        directory = self.reader.walk(self.planner, len(self.meter.usage.busy))
         if directory is None or not directory.complete:
             return False
         self._count(map(limit_key_of, directory.places), map(partition_of, directory.places))

@@ -49,6 +49,7 @@ class LineReader:
         self.params = {"queue": queue, **ready}
         self._windows = 0
         self._walked: dict[str, Place] = {}
+        self._walked_to: str | None = None
         self._walk_ended = False
 
     def begin(self, planner: Planner) -> None:
@@ -77,17 +78,18 @@ class LineReader:
         found = {group: [row for _, row in of_group] for group, of_group in groupby(rows, key=itemgetter(0))}
         return [(seek, found.get(seek.group, [])) for seek in seeks]
 
-    def walk(self, busy: int) -> Directory | None:
+    def walk(self, planner: Planner, busy: int) -> Directory | None:
         """Go on with the directory, once windows did not settle the plan: all groups known by now.
 
+        Not those of a key that the planner leaves out of its reads for having no room.
         `busy`: how many groups have runs in flight; about as many are likely to be in line.
         """
         if self._walk_ended or self._windows < WINDOWS_BEFORE_DIRECTORY:
             return None
         groups = max(self._grown(GROUPS_A_STEP), min(2 * busy + 1, MOST_GROUPS_AT_FIRST))
-        after = next(reversed(self._walked), None)
-        found = self.runs.walk_groups({**self.params, "after": after, "groups": groups})
-        self._walk_ended = len(found) < groups
+        shut = SEPARATOR.join(planner.shut_keys)
+        asked = {**self.params, "after": self._walked_to, "groups": groups, "shut": shut}
+        found, self._walked_to, self._walk_ended = self.runs.walk_groups(asked)
         self._walked.update(found)
         return Directory(self._walked, self._walk_ended)
 

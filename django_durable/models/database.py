@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from django.apps import apps
-from django.db import connections, models, router
+from django.db import Error, connections, models, router
 from django.db.transaction import TransactionManagementError
 
 from django_durable import sql
 from django_durable.conf import settings
+from django_durable.models.plans import plans, says_lost
 
 _PARAMETER = re.compile(r"%\((?=\w+\)s)")
 
@@ -47,31 +48,61 @@ def is_storable(text: str) -> bool:
 
 def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, ...]]:
     """Run the statement `name` and return its rows."""
-    with connections[using].cursor() as cursor:
-        cursor.execute(sql.load(name), params)
-        return cursor.fetchall() if cursor.description else []
+    return fetch_all([(name, params)], using)[0]
 
 
 def fetch_all(asked: Sequence[tuple[str, Mapping[str, Any]]], using: str) -> list[list[tuple[Any, ...]]]:
     """Run statements one after the other, each with its own snapshot, in one round trip where that can be."""
-    if len(asked) == 1 or _binds_on_the_server(using):
+    if len(asked) > 1 and _binds_on_the_server(using):
         return [fetch(name, params, using) for name, params in asked]
-    text = _together(tuple(sql.load(name) for name, _ in asked))
+    with connections[using].cursor() as cursor:
+        _send(asked, cursor, using)
+        answers = [_rows(cursor)]
+        while cursor.nextset():
+            answers.append(_rows(cursor))
+    return answers[-len(asked) :]
+
+
+def change(name: str, params: Mapping[str, Any], using: str) -> int:
+    """Run the statement `name` and return how many rows it changed."""
+    with connections[using].cursor() as cursor:
+        _send([(name, params)], cursor, using)
+        changed = cursor.rowcount
+        while cursor.nextset():
+            changed = cursor.rowcount
+    return int(changed)
+
+
+def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: str) -> None:
+    """Send statements in one text, each planned once for a while where that can be."""
+    if _binds_on_the_server(using):
+        ((name, params),) = asked
+        cursor.execute(sql.load(name), params)
+        return
+    known = plans(connections[using])
+    texts = [known.text(name) for name, _ in asked]
+    uses_plans = any(uses_plan for _, uses_plan in texts)
+    text = _together(tuple(text for text, _ in texts), uses_plans)
     together = {
         f"{place}_{name}": value for place, (_, params) in enumerate(asked) for name, value in params.items()
     }
-    with connections[using].cursor() as cursor:
+    try:
         cursor.execute(text, together)
-        answers = [cursor.fetchall()]
-        while cursor.nextset():
-            answers.append(cursor.fetchall())
-    return answers
+    except Error as error:
+        if uses_plans and says_lost(error):
+            known.lost()
+        raise
 
 
-@cache
-def _together(statements: tuple[str, ...]) -> str:
+def _rows(cursor: Any) -> list[tuple[Any, ...]]:
+    return cursor.fetchall() if cursor.description else []
+
+
+@lru_cache(maxsize=512)
+def _together(statements: tuple[str, ...], uses_plans: bool) -> str:
     """The statements in a row, the parameters of each under names of their own."""
-    return ";\n".join(_PARAMETER.sub(rf"%({place}_", text) for place, text in enumerate(statements))
+    texts = [_PARAMETER.sub(rf"%({place}_", text) for place, text in enumerate(statements)]
+    return ";\n".join([sql.load("plan_in_general"), *texts] if uses_plans else texts)
 
 
 def _binds_on_the_server(using: str) -> bool:
@@ -88,10 +119,3 @@ def refuse_undone(what: str, using: str) -> None:
             "A receiver of the signal 'transition' swallowed an error of the database, which undoes the "
             f"{what}. Let it run its statements in an atomic() of its own, or let the error pass."
         )
-
-
-def change(name: str, params: Mapping[str, Any], using: str) -> int:
-    """Run the statement `name` and return how many rows it changed."""
-    with connections[using].cursor() as cursor:
-        cursor.execute(sql.load(name), params)
-        return int(cursor.rowcount)

@@ -64,9 +64,13 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         ended = rows.pop()[1:3] if rows and rows[-1][0] is None else None
         return [Candidate(*row) for row in rows], ended
 
-    def walk_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Place]]:
-        """Groups behind the group `after`, each with the place of its first row."""
-        return [(group, (rank, line)) for group, rank, line in self._rows("walk_groups", params)]
+    def walk_groups(self, params: Mapping[str, Any]) -> tuple[dict[str, Place], str | None, bool]:
+        """Groups behind `after` with the places of their first rows; the last walked to; whether none is left."""
+        rows = self._rows("walk_groups", params)
+        if not rows:
+            return {}, params["after"], True
+        last, *_, step = rows[-1]
+        return {group: (rank, line) for group, rank, line, _ in rows}, last, step < params["groups"]
 
     def read_groups(self, params: Mapping[str, Any]) -> list[tuple[str, Candidate]]:
         """The next rows of some groups, each with the name of its group."""

@@ -1,8 +1,9 @@
 """One claim of 20 from 100 000 and 1 000 000 ready rows, with its commit, beside ranking the whole line.
 
-Cold: a claimer without remembered positions; what it took is put back and vacuumed away before the next, so
-that each sees the same queue. Warm: the process keeps positions where it finds that they pay; claims follow
-one another, and between them what was claimed is settled and as many rows arrive. Both as a worker does it:
+Cold: a claimer without remembered positions, on a connection that claimed before; what it took is put back
+and vacuumed away before the next, so that each sees the same queue. Warm: the process keeps positions where
+it finds that they pay; claims follow one another, and between them what was claimed is settled and as many
+rows arrive. Both as a worker does it:
 the question which queues have work comes first and is not part of the time. Medians.
 """
 
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-from django.db import connection
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.test.utils import override_settings
 
 from django_durable.claim.claimer import Claimer
@@ -133,6 +135,17 @@ def put_back(ids: list[str]) -> None:
         cursor.execute(PUT_BACK, [ids])
         cursor.execute("DELETE FROM durable_rate_start")
         cursor.execute("VACUUM durable_workflow_status")
+        plan_again(cursor)
+
+
+def plan_again(cursor: CursorWrapper) -> None:
+    """Make the session's plans, which VACUUM threw away: in a worker the next of many claims would do so."""
+    cursor.execute("SELECT name, cardinality(parameter_types) FROM pg_prepared_statements")
+    known = cursor.fetchall()
+    with transaction.atomic():
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        for name, parameters in known:
+            cursor.execute(f"EXPLAIN EXECUTE {name} ({', '.join(['NULL'] * parameters)})".replace("()", ""))
 
 
 def replace(ids: list[str]) -> None:

@@ -36,8 +36,8 @@ def forgets_how_far_it_read(self, planner):
     return right_window(self, planner)._replace(reached=None)
 
 
-def takes_a_part_for_all(self, busy):
-    directory = right_walk(self, busy)
+def takes_a_part_for_all(self, planner, busy):
+    directory = right_walk(self, planner, busy)
     return directory and Directory(directory.places, True)
 
 
@@ -50,6 +50,12 @@ MUTANTS = [
         "what waits keeps its slot", in_sql("limit_rooms", "w.claim_seq IS NOT NULL", "w.status = 'PENDING'")
     ),
     Mutant("a key is counted over all queues", in_sql("limit_rooms", "w.limit_key = l.key", "false")),
+    Mutant(
+        "a key is full at its bound",
+        in_sql("full_keys", "running.count >= l.max_running", "running.count >= l.max_running - 1"),
+    ),
+    Mutant("the rate of a full key has a window", in_sql("full_keys", WINDOW.format("l.window"), "")),
+    Mutant("a walk leaves out what is full alone", in_sql("walk_groups", "shut.key FROM", "w.limit_key FROM durable_workflow_status AS w,")),
     Mutant("a queue counts its own", in_sql("count_in_flight", "w.queue = %(queue)s", "true")),
     Mutant("groups are counted by queue", in_sql("in_flight", "w.queue = %(queue)s", "true")),
     Mutant(

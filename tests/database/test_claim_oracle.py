@@ -47,6 +47,10 @@ def test_a_claim_takes_what_ranking_the_whole_queue_would_take(first, monkeypatc
 
 
 CHOSEN = {
+    "a run that waits has the room of its key": QueueWorld(
+        [Row("r", 9, Status.WAITING, key="k", holds_slot=True), Row("w", 1, key="k")],
+        keys={"k": {"max_running": 1}},
+    ),
     "a peer is at work, this worker is not": QueueWorld(
         [Row("r", 9, Status.PENDING, executor=PEER, holds_slot=True), Row("w", 1)],
         {"worker_concurrency": 1},
@@ -83,6 +87,8 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
     monkeypatch.setattr(windows, "WINDOWS_BEFORE_DIRECTORY", rng.choice([1, 1, 2, 3]))
     monkeypatch.setattr(windows, "STRETCH", rng.choice([1, 3, 10, 500]))
     monkeypatch.setattr(usage, "MANY_KEYS", rng.choice([1, 3, 100]))
+    monkeypatch.setattr(usage, "MANY_FULL", rng.choice([1, 2, 20]))
+    monkeypatch.setattr(usage, "MOST_FULL", rng.choice([0, 0, 2, 2000]))
     monkeypatch.setattr(windows, "GROUPS_A_STEP", rng.choice([1, 2, 5, 128]))
     monkeypatch.setattr(windows, "MOST_GROUPS_AT_FIRST", rng.choice([0, 3, 1000]))
     monkeypatch.setattr(windows, "GROWTH", rng.choice([1, 2, 4]))

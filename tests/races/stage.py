@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection, connections
 
 from django_durable import sql
+from tests.sent import plan_of
 
 OF_THE_FIRST = re.compile(r"%\(0_")  # of several statements sent together, the parameters of the first
 NAMES = {sql.load(name): name for name in sql.statements()}  # read now: a test may break one later
@@ -114,7 +115,8 @@ class Stage:
 
 def statement_name(text: str) -> str:
     """Which statement of the package this is, the first of several; others keep their text."""
-    return NAMES.get(OF_THE_FIRST.sub("%(", text.split(";\n")[0]), text)
+    first = text.removeprefix(sql.load("plan_in_general") + ";\n").split(";\n")[0]
+    return plan_of(first) or NAMES.get(OF_THE_FIRST.sub("%(", first), text)
 
 
 @contextmanager

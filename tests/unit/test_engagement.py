@@ -28,6 +28,16 @@ def engaged(settings, clock) -> Engagement:
     return engagement
 
 
+def test_slow_claims_count_though_the_question_for_work_is_quick(settings, clock):
+    settings.DURABLE = {"CURSORS": "auto"}
+    engagement = Engagement()
+    for _ in range(SLOW_READS):
+        assert not engagement.includes("q")
+        engagement.note_cold("q", QUICK, "poll")
+        engagement.note_cold("q", SLOW)
+    assert engagement.includes("q")
+
+
 def test_slow_reads_in_a_row_engage_and_a_quick_one_begins_the_row_anew(settings, clock):
     settings.DURABLE = {"CURSORS": "auto"}
     engagement = Engagement()

@@ -153,6 +153,12 @@ def limit_bucket(key: str) -> str:
     return SEPARATOR.join(("limit", key))
 
 
+def limited_keys(buckets: Iterable[str]) -> list[str]:
+    """The limit keys of those buckets that are named after one."""
+    start = limit_bucket("")
+    return [bucket.removeprefix(start) for bucket in buckets if bucket.startswith(start)]
+
+
 def start_buckets(
     queue: str, limits: QueueLimits, usage: Usage, started: Iterable[tuple[str | None, str | None]]
 ) -> list[str]:

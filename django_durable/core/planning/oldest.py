@@ -24,6 +24,7 @@ next look notices a sequence that was set back, and nothing is remembered from o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 FROM_NOTHING = 0
@@ -53,6 +54,11 @@ class Oldest:
     def of(self, bucket: str) -> int:
         """Where to begin to count it."""
         return self._of.get(bucket, FROM_NOTHING)
+
+    @property
+    def buckets(self) -> Iterable[str]:
+        """Those it knows something of."""
+        return self._of.keys()
 
     def note(self, bucket: str, first: int | None) -> None:
         """Take note of the lowest number that a count from there on found, made after the last look."""

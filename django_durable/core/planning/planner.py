@@ -97,7 +97,7 @@ class Planner:
 
         `places` names groups that have a row in line, read or not, left out or not, and for each the place
         of its first row, or a later one before which none is unread. `complete` says that now every group is
-        named; from then on `next_groups` takes the place of windows.
+        named that is not of one of `shut_keys`; from then on `next_groups` takes the place of windows.
         """
         self._reading.note_directory(places, complete)
         self._ranking = None
@@ -168,6 +168,11 @@ class Planner:
         """What to leave out of the next window; of a seek, only the keys, and then the rest is empty."""
         self._ranked()
         return self._reading.exclusions
+
+    @property
+    def shut_keys(self) -> Iterable[str]:
+        """The keys that have no room from the start: a directory may leave out their groups."""
+        return self._line.shut.keys
 
     @property
     def next_groups(self) -> list[Seek]:

@@ -11,7 +11,7 @@ WITH owned AS MATERIALIZED (
     INSERT INTO durable_step_output AS s (
         workflow_id, step, name, output, serialization, attempts, started_at, completed_at
     )
-    SELECT owned.id, -%(step)s, %(name)s, %(output)s, 'json', %(attempts)s, clock_timestamp(), clock_timestamp()
+    SELECT owned.id, -%(step)s::int, %(name)s, %(output)s, 'json', %(attempts)s, clock_timestamp(), clock_timestamp()
     FROM owned
     ON CONFLICT (workflow_id, step) DO UPDATE
         SET output = excluded.output, attempts = excluded.attempts, completed_at = excluded.completed_at
