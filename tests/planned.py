@@ -47,6 +47,7 @@ ENDED = {
     "statuses": ["SUCCESS"] * len(IDS),
     "outputs": ["1"] * len(IDS),
     "errors": [None] * len(IDS),
+    "steps": [1] * len(IDS),
     "wakes_waiters": False,
 }
 CHECKPOINTS = {

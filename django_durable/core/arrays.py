@@ -18,6 +18,11 @@ def plain_array(values: Iterable[object]) -> str:
     return "{" + ",".join(map(str, values)) + "}"
 
 
+def nullable_array(values: Iterable[object | None]) -> str:
+    """The same where some are missing."""
+    return "{" + ",".join([_NULL if value is None else str(value) for value in values]) + "}"
+
+
 _NULL = "NULL"
 
 

@@ -39,7 +39,7 @@ class Desk:
     def checkpoint(self, run: Run, step: int = 1, output: str = '"x"') -> Future[None]:
         """From a slot's thread; returns once it waits there."""
         before = self.recorder.backlog
-        future = self.threads.submit(self.recorder.checkpoint, checkpoint(run, step, output))
+        future = self.threads.submit(write, self.recorder, checkpoint(run, step, output))
         while self.recorder.backlog == before and not future.done():
             pass
         return future
@@ -47,6 +47,10 @@ class Desk:
     def end(self, run: Run, outcome: Any = None) -> None:
         ending = Ending(run.fence, outcome or Completed("1"))
         self.recorder.end(ending, lambda held: self.told.append((run.id, held)))
+
+
+def write(recorder: GroupRecorder, checkpoint: Checkpoint) -> None:
+    recorder.hand_over(checkpoint).wait()
 
 
 def checkpoint(run: Run, step: int = 1, output: str = '"x"') -> Checkpoint:
@@ -222,7 +226,7 @@ def test_what_waits_while_the_connection_is_cut_is_written_when_it_is_back(servi
 
         def work(run: Run) -> None:
             for step in range(1, 6):
-                service.checkpoint(checkpoint(run, step))
+                write(service, checkpoint(run, step))
 
         futures = [slots.submit(work, run) for run in runs]
         for _ in range(5):
@@ -247,7 +251,7 @@ def test_after_its_end_whoever_comes_is_told_that_his_run_is_given_back(desk):
     (run,) = claimed(1)
     desk.recorder.finish()
     with pytest.raises(Superseded):
-        desk.recorder.checkpoint(checkpoint(run))
+        desk.recorder.hand_over(checkpoint(run))
     desk.end(run)
     assert desk.told == [(run.id, False)]
 

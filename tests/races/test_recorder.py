@@ -41,7 +41,7 @@ class Desk:
     def checkpoint(self, run: Run, step: int = 1) -> Future[None]:
         row = Checkpoint(run.id, run.token, step, "step", "1", None, "json")
         before = self.recorder.backlog
-        future = self.slots.submit(self.recorder.checkpoint, row)
+        future = self.slots.submit(write, self.recorder, row)
         while self.recorder.backlog == before and not future.done():
             pass
         return future
@@ -69,6 +69,10 @@ def desk(race: Any) -> Iterator[Desk]:
     desk.recorder.finish()
     desk.slots.shutdown()
     race.sides.clear()
+
+
+def write(recorder: GroupRecorder, checkpoint: Checkpoint) -> None:
+    recorder.hand_over(checkpoint).wait()
 
 
 def lock(workflow_id: str) -> None:
@@ -195,7 +199,7 @@ def test_a_service_writes_what_is_free_and_later_what_was_not(race):
         with race.holding(lock, "b"):
             futures = {
                 run.id: slots.submit(
-                    recorder.checkpoint, Checkpoint(run.id, run.token, 1, "step", "1", None, "json")
+                    write, recorder, Checkpoint(run.id, run.token, 1, "step", "1", None, "json")
                 )
                 for run in runs
             }

@@ -46,12 +46,13 @@ class Written(NamedTuple):
 
 
 def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Ending], using: str) -> Written:
-    """In one round trip. No ending may be of a run that a checkpoint is of: it could overtake it."""
+    """In one round trip; an ending is written only after a checkpoint here of the same execution."""
     asked: list[tuple[str, dict[str, Any]]] = []
     if checkpoints:
         asked.append(("record_free_steps", step_params(checkpoints)))
     if endings:
-        asked.append(("settle_free", settle_params(endings) | {"wakes_waiters": False}))
+        behind = {each.fence: each.step for each in checkpoints}
+        asked.append(("settle_free", settle_params(endings, behind) | {"wakes_waiters": False}))
     answers = database.fetch_all(asked, using)
     steps = held_steps(answers[0]) if checkpoints else {}
     settled = answers[-1] if endings else []

@@ -33,7 +33,10 @@ def call_body(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """What the body returns; raises what it raises, or why the run was lost, whatever the body made of it."""
+    """What the body returns; raises what it raises, or why the run was lost, whatever the body made of it.
+
+    What the body recorded last may still be in flight when it returns, but not when it raises.
+    """
     try:
         with running_workflow(context), restored(context.run.headers):
             if declaration.is_async:
@@ -41,6 +44,7 @@ def call_body(
             else:
                 value = declaration.function(*args, **kwargs)
     except BaseException as error:
+        context.land()
         meant = _alone(error) if context.broken_by is None else context.broken_by
         if meant is error:
             raise

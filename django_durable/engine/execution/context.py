@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from django_durable.core.run import Run
-    from django_durable.engine.execution.recorder import Recorder
+    from django_durable.engine.execution.recorder import Checkpoint, Receipt, Recorder
 
 
 class Recorded(NamedTuple):
@@ -69,6 +69,8 @@ class WorkflowContext:
     Numbers are taken at the call, so that concurrent calls are numbered in source order. Once the run is lost
     or has diverged, every further durable call says so again, whatever the body swallowed. `due` is the
     deadline on this process's monotonic clock. Only the `threads` of the body itself may take numbers.
+    `in_flight` is for what was recorded last, until it is known to be committed: a body that is no coroutine
+    goes on meanwhile, as far as its next durable call.
     """
 
     run: Run
@@ -81,6 +83,7 @@ class WorkflowContext:
     due: float | None = None
     last_step: int = 0
     broken_by: BaseException | None = None
+    in_flight: Receipt | None = None
     branches: Branches = field(default_factory=Branches)
     failures: Failures = field(default_factory=Failures)
     refusals: int = 0
@@ -93,9 +96,30 @@ class WorkflowContext:
     def call_step(self, step: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self.step_caller(self, step, args, kwargs)
 
+    def record(self, checkpoint: Checkpoint) -> None:
+        """Hand over what a durable call gave; a branch of an async body returns once it is committed."""
+        self.in_flight = self.recorder.hand_over(checkpoint)
+        if self.is_async:
+            self.land()
+
+    def land(self) -> None:
+        """Return once all that was recorded is committed. What keeps it from that ends the execution."""
+        receipt = self.in_flight
+        if receipt is None:
+            return
+        try:
+            receipt.wait()
+        except BaseException as error:
+            self.broken_by = self.broken_by or error
+            raise
+        finally:
+            self.in_flight = None
+
     def take_number(self) -> int:
+        """The next, once what was recorded before it is committed."""
         if threading.get_ident() not in self.threads:
             raise AnotherThread(self.run.id)
+        self.land()
         if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
             self.broken_by = DeadlinePassed(self.run.id)
         if self.broken_by is not None:

@@ -128,7 +128,7 @@ def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
     """Record a value that was only read."""
     run = context.run
     output = payloads.encode(value, f"the result of {name}", run.serialization)
-    context.recorder.checkpoint(Checkpoint(run.id, run.token, number, name, output, None, run.serialization))
+    context.record(Checkpoint(run.id, run.token, number, name, output, None, run.serialization))
     return value
 
 

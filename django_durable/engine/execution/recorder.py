@@ -1,7 +1,7 @@
 """The one door for an execution's writes: checkpoints and endings, each guarded by its own claim's token.
 
-A write is a value; `Recorder.checkpoint` and `Recorder.end` decide when a batch of them is sent. The plain
-recorder here sends each at once on the caller's connection; the worker's groups what many slots wait for.
+A write is a value; whoever hands it over gets a receipt to wait by. The plain recorder here sends each at
+once on the caller's connection; the worker's groups what many slots hand over.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from django_durable.claim.isolation import read_committed
-from django_durable.core.arrays import plain_array, text_array
+from django_durable.core.arrays import nullable_array, plain_array, text_array
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import (
     Cancelled,
@@ -35,6 +35,7 @@ from django_durable.models import database
 from django_durable.models.announcing import SETTLE, announce, has_receivers, together
 
 Ended = Callable[[bool], None]
+NOTHING: Mapping[Fence, int] = {}
 Stamp = tuple[str, UUID, int]  # workflow id, token, step
 
 
@@ -64,12 +65,29 @@ class Ending(NamedTuple):
     outcome: Outcome
 
 
-class Recorder(Protocol):
-    def checkpoint(self, checkpoint: Checkpoint) -> None:
+class Receipt(Protocol):
+    """For a checkpoint that was handed over."""
+
+    def wait(self) -> None:
         """Return once it is committed; raises Superseded if the run is no longer this execution's."""
 
+
+class Recorder(Protocol):
+    def hand_over(self, checkpoint: Checkpoint) -> Receipt:
+        """Write it, now or soon."""
+
     def end(self, ending: Ending, then: Ended) -> None:
-        """Write the outcome, now or soon; `then` learns whether the run was still this execution's."""
+        """Write the outcome, now or soon, and never without what the same execution handed over before.
+
+        `then` learns whether the run was still this execution's.
+        """
+
+
+class Committed:
+    """The receipt for what is written already."""
+
+    def wait(self) -> None:
+        pass
 
 
 class DirectRecorder:
@@ -78,9 +96,10 @@ class DirectRecorder:
     def __init__(self, using: str) -> None:
         self.using = using
 
-    def checkpoint(self, checkpoint: Checkpoint) -> None:
+    def hand_over(self, checkpoint: Checkpoint) -> Receipt:
         if not write_checkpoints([checkpoint], self.using):
             raise Superseded(checkpoint.fence)
+        return Committed()
 
     def end(self, ending: Ending, then: Ended) -> None:
         then(bool(write_endings([ending], self.using)))
@@ -146,8 +165,11 @@ def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     return held
 
 
-def settle_params(endings: Sequence[Ending]) -> dict[str, Any]:
-    """What the statements that settle are asked with, but for whether they wake waiters."""
+def settle_params(endings: Sequence[Ending], behind: Mapping[Fence, int] = NOTHING) -> dict[str, Any]:
+    """What the statements that settle are asked with, but for whether they wake waiters.
+
+    `behind` names, for some, a step without whose record `settle_free` does not write them.
+    """
     statuses, outputs, errors = zip(*[_settlement(ending.outcome) for ending in endings], strict=True)
     return {
         "ids": text_array([ending.fence.workflow_id for ending in endings]),
@@ -155,6 +177,7 @@ def settle_params(endings: Sequence[Ending]) -> dict[str, Any]:
         "statuses": text_array(statuses),
         "outputs": text_array(outputs),
         "errors": text_array(errors),
+        "steps": nullable_array([behind.get(ending.fence) for ending in endings]),
     }
 
 

@@ -17,7 +17,7 @@ from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
 from django_durable.engine.execution.context import Recorded, WorkflowContext
-from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
+from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending, Receipt
 from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
@@ -70,7 +70,7 @@ class ReplayContext(WorkflowContext):
 class NoRecorder:
     """Writes nothing."""
 
-    def checkpoint(self, checkpoint: Checkpoint) -> None:
+    def hand_over(self, checkpoint: Checkpoint) -> Receipt:
         raise EndOfHistory(checkpoint.step, checkpoint.name)
 
     def end(self, ending: Ending, then: Ended) -> None:

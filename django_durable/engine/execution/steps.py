@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def call_step(
     context: WorkflowContext, step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """The recorded result of this call, or the result of running it now, committed before it is returned."""
+    """The recorded result of this call, or that of running it now, which is handed over to be recorded."""
     return perform(
         f"step {step.name!r}",
         lambda: _begin(context, step, args, kwargs),
@@ -103,7 +103,7 @@ def _record(
         refusal = refused
     if failure := refusal or ended.error:
         error = payloads.encode_error(failure)
-    context.recorder.checkpoint(
+    context.record(
         Checkpoint(
             run.id,
             run.token,

@@ -34,7 +34,7 @@ def timer(context: WorkflowContext, number: int, name: str, seconds: float) -> f
     until = now(context) + seconds
     run = context.run
     checkpoint = Checkpoint(run.id, run.token, number, name, json.dumps(until), None, "json")
-    context.recorder.checkpoint(checkpoint)
+    context.recorder.hand_over(checkpoint).wait()
     return until
 
 

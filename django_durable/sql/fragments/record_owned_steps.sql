@@ -17,6 +17,6 @@ given AS MATERIALIZED (
     ON CONFLICT (workflow_id, step) DO NOTHING
     RETURNING workflow_id, step
 )
-SELECT given.workflow_id, given.token, given.step, written.step IS NOT NULL
+SELECT given.workflow_id, given.token, given.step,
+    (given.workflow_id, given.step) IN (SELECT written.workflow_id, written.step FROM written)
 FROM given
-LEFT JOIN written ON written.workflow_id = given.workflow_id AND written.step = given.step

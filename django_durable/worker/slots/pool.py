@@ -175,7 +175,7 @@ class _Overheard:
     """A recorder that notes the outcomes which are handed to it."""
 
     def __init__(self, recorder: Recorder, outcomes: dict[Fence, Outcome]) -> None:
-        self.checkpoint = recorder.checkpoint
+        self.hand_over = recorder.hand_over
         self._recorder = recorder
         self._outcomes = outcomes
 

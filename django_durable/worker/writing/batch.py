@@ -1,7 +1,7 @@
 """Which of the writes that wait together go into one transaction, and what each is told of it.
 
-Checkpoints and outcomes of different runs share one. An ending goes after its run's checkpoints, and endings
-that write more than their own row (who waits is woken, history is dropped) go after everything else.
+Checkpoints and plain outcomes share one, in which an ending is written only after its execution's checkpoint.
+Endings that write more than their own row (who waits is woken, history is dropped) go after everything else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def send(some: Sequence[Write], locked: Aside[Write], using: str) -> list[Write]
     """Write what goes first in one transaction, put aside what is locked; returns what goes next."""
     checkpoints = [write for write in some if isinstance(write, Waiting)]
     endings = [write for write in some if isinstance(write, Handed)]
-    plain, left = _apart(checkpoints, endings)
+    plain, left = _apart(endings)
     if checkpoints or plain:
         written = record_and_settle(
             [write.checkpoint for write in checkpoints], [write.ending for write in plain], using
@@ -29,16 +29,14 @@ def send(some: Sequence[Write], locked: Aside[Write], using: str) -> list[Write]
     return list(_send_special(left, locked, using))
 
 
-def _apart(checkpoints: list[Waiting], endings: list[Handed]) -> tuple[list[Handed], list[Handed]]:
+def _apart(endings: list[Handed]) -> tuple[list[Handed], list[Handed]]:
     """The endings that may go along with the checkpoints, and the others."""
-    busy = {write.checkpoint.workflow_id for write in checkpoints}
     is_told = has_receivers()
     plain: list[Handed] = []
     left: list[Handed] = []
     for write in endings:
         write.is_awaited = write.is_awaited or (is_told and not write.leaves_the_worker)
-        goes_later = write.is_awaited or write.leaves_the_worker or write.fence.workflow_id in busy
-        (left if goes_later else plain).append(write)
+        (left if write.is_awaited or write.leaves_the_worker else plain).append(write)
     return plain, left
 
 

@@ -1,7 +1,8 @@
 """Group commit: one connection writes what many slots wait for, all that queued up meanwhile at once.
 
-A checkpoint's caller goes on once its row is committed; an ending is handed over, and written soon. While the
-database is away everything is kept, in order, and its callers wait. A run whose row others hold waits alone.
+A body goes on when it has handed its checkpoint over, and waits for the commit at its next durable call; an
+ending is not waited for. While the database is away everything is kept, in order. A run whose row others hold
+waits alone.
 """
 
 from __future__ import annotations
@@ -9,23 +10,22 @@ from __future__ import annotations
 import logging
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from django.db import Error, connections
 
-from django_durable.core.outcomes import Deferred, Failed, Overtaken
+from django_durable.core.fence import Fence
+from django_durable.core.outcomes import Completed, Deferred, Failed, Overtaken
 from django_durable.engine import payloads
-from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
+from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending, Receipt
 from django_durable.exceptions import Superseded
-from django_durable.worker.polling.bell import Bell
 from django_durable.worker.service import Duty
 from django_durable.worker.writing.aside import Aside
 from django_durable.worker.writing.batch import send
 from django_durable.worker.writing.lane import Lane, is_poison
-from django_durable.worker.writing.writes import Handed, Waiting, Write
+from django_durable.worker.writing.writes import Handed, Waiting, Write, end_a_fork
 
 LAST_RESORT = 60.0  # seconds until a run is tried again whose outcome could not be stored in any form
 PAUSE_AT_THE_END = 0.1
@@ -44,26 +44,24 @@ class GroupRecorder(Duty):
         self.wake = wake
         self._writes: Lane[Write] = Lane(self._write, self._refuse)
         self._locked: Aside[Write] = Aside()
-        self._local = threading.local()
+        self._unstorable: dict[Fence, Exception] = {}
         self._pid = os.getpid()
         self._give_up_at = math.inf
         self._is_closed = False
 
-    def checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Return once it is committed; raises Superseded if the run is no longer this execution's."""
-        self._end_a_fork()
+    def hand_over(self, checkpoint: Checkpoint) -> Receipt:
+        """Written soon, together with those of others; raises Superseded once the recorder has ended."""
+        end_a_fork(self._pid)
         if self._is_closed:
             raise Superseded(checkpoint.fence)
-        waiting = Waiting(checkpoint, self._own_bell())
+        waiting = Waiting(checkpoint, self._pid)
         self._writes.append(waiting)
         self.wake()
-        waiting.bell.wait()
-        if waiting.refusal is not None:
-            raise waiting.refusal
+        return waiting
 
     def end(self, ending: Ending, then: Ended) -> None:
         """Hand over the outcome; `then` is called on the recorder's thread once it is written or refused."""
-        self._end_a_fork()
+        end_a_fork(self._pid)
         if self._is_closed or isinstance(ending.outcome, Overtaken):
             then(False)
         else:
@@ -121,6 +119,8 @@ class GroupRecorder(Duty):
 
     def _write(self, some: Sequence[Write]) -> Sequence[Write]:
         """Those of whose execution others are aside already go behind them."""
+        if self._unstorable:
+            self._tell_endings(some)
         behind = [write for write in some if self._locked.holds(write.fence)] if self._locked else []
         left = send(
             [write for write in some if write not in behind] if behind else some, self._locked, self.using
@@ -132,9 +132,18 @@ class GroupRecorder(Duty):
     def _refuse(self, write: Write, error: Exception) -> None:
         self._locked.forget(write.fence)
         if isinstance(write, Waiting):
+            self._unstorable[write.fence] = error
             write.refuse(error)
         else:
             self._refuse_ending(write, error)
+
+    def _tell_endings(self, some: Sequence[Write]) -> None:
+        """A body that had returned before its last checkpoint was refused did not succeed."""
+        for write in some:
+            if isinstance(write, Handed) and write.fence in self._unstorable:
+                error = self._unstorable.pop(write.fence)
+                if isinstance(write.ending.outcome, Completed):
+                    write.ending = Ending(write.fence, Failed(payloads.encode_error(error)))
 
     def _refuse_ending(self, write: Handed, error: Exception) -> None:
         fence = write.fence
@@ -153,16 +162,3 @@ class GroupRecorder(Duty):
         left: Sequence[Write] = [write]
         while left:
             left = send(left, self._locked, self.using)
-
-    def _own_bell(self) -> Bell:
-        """One a thread: a thread waits for one checkpoint at a time."""
-        try:
-            bell: Bell = self._local.bell
-        except AttributeError:
-            bell = self._local.bell = Bell()
-        return bell
-
-    def _end_a_fork(self) -> None:
-        """A body that forked came here twice; the copy has no recorder and owns nothing."""
-        if os.getpid() != self._pid:
-            os._exit(0)

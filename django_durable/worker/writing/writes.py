@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 
 from django_durable.core import outcomes
 from django_durable.core.fence import Fence
 from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
 from django_durable.exceptions import Superseded
-from django_durable.worker.polling.bell import Bell
 
 logger = logging.getLogger("django_durable.worker")
 
 
 class Waiting:
-    """A checkpoint, and the thread that waits for it."""
+    """A checkpoint, and its receipt, by which any thread may wait for it."""
 
-    __slots__ = ("bell", "checkpoint", "refusal")
+    __slots__ = ("_unanswered", "checkpoint", "pid", "refusal")
 
-    def __init__(self, checkpoint: Checkpoint, bell: Bell) -> None:
+    def __init__(self, checkpoint: Checkpoint, pid: int) -> None:
         self.checkpoint = checkpoint
-        self.bell = bell
+        self.pid = pid
         self.refusal: BaseException | None = None
+        self._unanswered = threading.Lock()
+        self._unanswered.acquire()
+
+    def wait(self) -> None:
+        """Return once it is committed; raises what keeps it from that."""
+        if not self._unanswered.acquire(blocking=False):
+            end_a_fork(self.pid)
+            self._unanswered.acquire()
+        self._unanswered.release()
+        if self.refusal is not None:
+            raise self.refusal
 
     @property
     def fence(self) -> Fence:
@@ -30,11 +42,11 @@ class Waiting:
     def answer(self, held: bool) -> None:
         if not held:
             self.refusal = Superseded(self.fence)
-        self.bell.ring()
+        self._unanswered.release()
 
     def refuse(self, error: Exception) -> None:
         self.refusal = error
-        self.bell.ring()
+        self._unanswered.release()
 
 
 class Handed:
@@ -64,3 +76,9 @@ class Handed:
 
 
 Write = Waiting | Handed
+
+
+def end_a_fork(pid: int) -> None:
+    """A body that forked came here twice; the copy has no recorder and owns nothing."""
+    if os.getpid() != pid:
+        os._exit(0)
