@@ -195,6 +195,15 @@ def test_a_pool_of_connections_that_is_too_small_is_told(caplog, monkeypatch):
     assert events(caplog) == ["small_pool"]
 
 
+def test_a_poll_interval_that_is_not_below_the_lease_is_told(caplog):
+    with caplog.at_level(logging.WARNING, "django_durable"):
+        burst("--poll-interval=30")
+        assert events(caplog) == ["seldom"]
+        caplog.clear()
+        burst("--poll-interval=29")
+    assert events(caplog) == []
+
+
 def test_its_lines_are_json_where_that_is_asked_for(capsys):
     echo.enqueue(1)
     logger = logging.getLogger("django_durable")
@@ -216,6 +225,7 @@ def test_its_lines_are_json_where_that_is_asked_for(capsys):
         ("--slots=x", "invalid"),
         ("--poll-interval=0", "at least 0.01"),
         ("--poll-interval=nan", "at least 0.01"),
+        ("--poll-interval=inf", "and finite"),
         ("--shutdown-timeout=-1", "at least 0"),
         ("--max-tasks=0", "at least 1"),
         ("--database=nowhere", "nowhere"),

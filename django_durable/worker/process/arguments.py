@@ -110,7 +110,8 @@ def _from(least: float, kind: type[int] | type[float]) -> Any:
     def number(text: str) -> float:
         value = kind(text)
         if not least <= value < float("inf"):
-            raise argparse.ArgumentTypeError(f"it has to be at least {least:g}; it is {text}")
+            bounds = f"at least {least:g}" if value < least else f"at least {least:g}, and finite"
+            raise argparse.ArgumentTypeError(f"it has to be {bounds}; it is {text}")
         return value
 
     number.__name__ = "whole number" if kind is int else "number"

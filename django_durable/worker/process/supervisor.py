@@ -111,6 +111,7 @@ class Supervisor:
         message = "worker %d: queues %s, %d slots, up to %d connections to the database %r"
         logger.info(message, os.getpid(), names, self.options.slots, needed, self.options.using, extra=extra)
         self._check_pool(needed)
+        self._check_interval(settings().lease)
 
     def _check_pool(self, needed: int) -> None:
         pool = connections.settings[self.options.using].get("OPTIONS", {}).get("pool")
@@ -122,6 +123,15 @@ class Supervisor:
         if pool and size < needed:
             message = "the connection pool of database %r holds %d, up to %d are needed: raise its max_size"
             logger.warning(message, self.options.using, size, needed, extra=_event("small_pool"))
+
+    def _check_interval(self, lease: float) -> None:
+        """The settings' own is a system check."""
+        if self.options.poll_interval >= lease > settings().poll_interval:
+            message = (
+                "the poll interval of this worker (%g s) is not below DURABLE['LEASE'] (%g s): "
+                "a run given back or taken over waits longer than it took to notice"
+            )
+            logger.warning(message, self.options.poll_interval, lease, extra=_event("seldom"))
 
     def _close(self, seconds: float) -> None:
         done = dict(self.tree.tally.done)
