@@ -32,6 +32,7 @@
     ├── StreamClosed
     ├── AwaitNeeded                a blocking durable call in an async body
     ├── AnotherThread              a durable call from a thread that is not the body's
+    ├── TooManyBranches            two calls of an async body fell on one number
     ├── AsyncBodyNeeded            a long wait that is awaited in a body that is no async def
     └── InsideTransaction          a call that needs a transaction of its own
 
@@ -79,6 +80,7 @@ from django_durable.exceptions.errors import (
     StepRetriesExhausted,
     StepTimeout,
     StreamClosed,
+    TooManyBranches,
     TransitionRefused,
     UnexpectedStep,
     UnknownSerialization,
@@ -121,6 +123,7 @@ __all__ = [
     "StreamClosed",
     "Superseded",
     "Suspended",
+    "TooManyBranches",
     "TransitionRefused",
     "UnexpectedStep",
     "UnknownSerialization",

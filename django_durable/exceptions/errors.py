@@ -257,6 +257,16 @@ class AnotherThread(DurableError, RuntimeError):
         self.workflow_id = workflow_id
 
 
+class TooManyBranches(DurableError, RuntimeError):
+    def __init__(self, workflow_id: str, number: int) -> None:
+        super().__init__(
+            f"two calls of workflow {workflow_id!r} fell on the number {number}: its body makes too many "
+            "calls in tasks within tasks; make child workflows of some"
+        )
+        self.workflow_id = workflow_id
+        self.number = number
+
+
 class InsideTransaction(DurableError, RuntimeError):
     def __init__(self, call: str) -> None:
         super().__init__(

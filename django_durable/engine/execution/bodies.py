@@ -15,6 +15,7 @@ from asgiref.sync import async_to_sync
 
 from django_durable.core.declaration import WorkflowDeclaration
 from django_durable.core.run import Run
+from django_durable.engine.execution.branching import counted_apart
 from django_durable.engine.execution.context import WorkflowContext, running_workflow
 from django_durable.engine.launching.surroundings import restored
 from django_durable.exceptions import ControlFlow, DeadlinePassed
@@ -73,7 +74,8 @@ async def _call_async(
     limit = asyncio.timeout(left)
     try:
         async with limit:
-            return await declaration.function(*args, **kwargs)
+            with counted_apart(context):
+                return await declaration.function(*args, **kwargs)
     except TimeoutError:
         if limit.expired():
             raise DeadlinePassed(context.run.id) from None

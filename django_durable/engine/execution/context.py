@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django_durable.core.branches import LAST
 from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
-from django_durable.engine.execution.origins import Failures
+from django_durable.engine.execution.numbering import Numbering
+from django_durable.engine.execution.origins import Failures, Origin
 from django_durable.exceptions import (
     AnotherThread,
     DeadlinePassed,
@@ -66,11 +68,11 @@ class Branches:
 class WorkflowContext:
     """One execution of one run.
 
-    Numbers are taken at the call, so that concurrent calls are numbered in source order. Once the run is lost
-    or has diverged, every further durable call says so again, whatever the body swallowed. `due` is the
-    deadline on this process's monotonic clock. Only the `threads` of the body itself may take numbers.
-    `in_flight` is for what was recorded last, until it is known to be committed: a body that is no coroutine
-    goes on meanwhile, as far as its next durable call.
+    Numbers are taken at the call, so that concurrent calls are numbered in source order; tasks of an async
+    body count apart. Once the run is lost or has diverged, every further durable call says so again, whatever
+    the body swallowed. `due` is the deadline on this process's monotonic clock. Only the `threads` of the
+    body itself may take numbers. `in_flight` is for what was recorded last, until it is known to be
+    committed: a body that is no coroutine goes on meanwhile, as far as its next durable call.
     """
 
     run: Run
@@ -81,13 +83,17 @@ class WorkflowContext:
     atomic_depth: int = 0
     is_async: bool = False
     due: float | None = None
-    last_step: int = 0
+    last_step: int = 0  # how many numbers were taken
     broken_by: BaseException | None = None
     in_flight: Receipt | None = None
     branches: Branches = field(default_factory=Branches)
     failures: Failures = field(default_factory=Failures)
     refusals: int = 0
+    numbering: Numbering = field(init=False)
     threads: set[int] = field(default_factory=lambda: {threading.get_ident()})
+
+    def __post_init__(self) -> None:
+        self.numbering = Numbering(self.run.id)
 
     @property
     def fence(self) -> Fence:
@@ -126,7 +132,18 @@ class WorkflowContext:
             self._slow_down()
             raise self.broken_by
         self.last_step += 1
-        return self.last_step
+        return self.numbering.take()
+
+    def note_failure(self, error: BaseException, steps: tuple[int, ...]) -> None:
+        self.failures.note(error, self.numbering.ordinals(steps), self.last_step)
+
+    def origin_of(self, error: BaseException) -> Origin | None:
+        """By the numbers that a retry has to drop; of branches each one is named."""
+        origin = self.failures.origin_of(error, self.last_step)
+        if origin is None or not self.numbering.has_branches:
+            return origin
+        dropped = {*self.numbering.numbers(origin.steps), *self.numbering.taken_from(origin.then)}
+        return Origin(tuple(sorted(dropped)), LAST)
 
     def _slow_down(self) -> None:
         """A body that catches all it is told and calls again, for ever maybe, must not keep a core busy."""

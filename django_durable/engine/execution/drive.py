@@ -58,7 +58,7 @@ class _Finished(NamedTuple):
         if isinstance(self.value, Raised):
             error, steps = self.value
             if context is not None:
-                context.failures.note(error, steps, context.last_step)
+                context.note_failure(error, steps)
             raise error
         return self.value
 

@@ -91,7 +91,7 @@ def fenced(do: Callable[[int], Any]) -> Any:
     """Do it from inside a step of the surrounding run, in one transaction: guarded, not recorded."""
     context = surrounding()
     assert context is not None
-    number = step_number() or context.last_step
+    number = step_number() or context.numbering.last
     return guarded(lambda: do(number))
 
 

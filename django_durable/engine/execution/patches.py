@@ -12,7 +12,7 @@ from django_durable.engine.waits.waiting import begin
 def patch(name: str) -> Operation:
     """True for a run that was not yet here, which is marked; False, taking no number, for one that was."""
     context, marker = _marker(name, "patch()")
-    recorded = context.history.get(context.last_step + 1)
+    recorded = context.history.get(context.numbering.next)
     if recorded is not None and recorded.name != marker:
         return at_once(False)
     number = context.take_number()
@@ -24,7 +24,7 @@ def patch(name: str) -> Operation:
 def deprecate_patch(name: str) -> Operation:
     """For when no run of the old branch is left: takes the mark's number in those that bear it."""
     context, marker = _marker(name, "deprecate_patch()")
-    recorded = context.history.get(context.last_step + 1)
+    recorded = context.history.get(context.numbering.next)
     if recorded is not None and recorded.name == marker:
         context.take_number()
     return at_once(True)

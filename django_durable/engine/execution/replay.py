@@ -175,7 +175,12 @@ def _shown(error: BaseException | None, row: WorkflowStatus) -> str:
 
 
 def _left_over(context: ReplayContext) -> str:
-    left = [recorded for number, recorded in sorted(context.history.items()) if number > context.last_step]
+    taken = context.numbering
+    left = [
+        recorded
+        for number, recorded in sorted(context.history.items())
+        if number > 0 and not taken.has_taken(number)
+    ]
     return (
         f"the history goes on with {left[0].name!r} as number {left[0].step}, the body does not"
         if left

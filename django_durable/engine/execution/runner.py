@@ -175,7 +175,7 @@ class Runner:
     def _ended_by(
         self, error: BaseException, context: WorkflowContext, declaration: WorkflowDeclaration
     ) -> Outcome:
-        origin = context.failures.origin_of(error, context.last_step)
+        origin = context.origin_of(error)
         try:
             outcome = _outcome_of(error, context.run, declaration, origin)
         except BaseException as fault:  # a value of the user's that cannot even be looked at

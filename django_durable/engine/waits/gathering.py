@@ -89,7 +89,7 @@ def _all(values: Sequence[Any], return_exceptions: bool, context: WorkflowContex
         return Raised(failed[0].error, tuple(step for value in failed for step in value.steps))
     if context is not None:
         for error, steps in failed:
-            context.failures.note(error, steps, context.last_step)
+            context.note_failure(error, steps)
     return [value.error if isinstance(value, Raised) else value for value in values]
 
 

@@ -1,0 +1,46 @@
+"""Tasks that an async body starts count their own calls, so that a replay numbers them alike in any order.
+
+Which task it is, is told when it is started; which of them comes to its next call first depends on chance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from functools import partial
+from typing import Any
+
+from django_durable.engine.execution.context import WorkflowContext, current
+from django_durable.engine.execution.numbering import Place, place_here
+
+
+@contextmanager
+def counted_apart(context: WorkflowContext) -> Iterator[None]:
+    """Within the block each task that this body starts is a branch of it."""
+    loop = asyncio.get_running_loop()
+    before = loop.get_task_factory()
+    token = place_here.set(Place(context.numbering, context.numbering.body))
+    loop.set_task_factory(partial(_start, before))
+    try:
+        yield
+    finally:
+        loop.set_task_factory(before)
+        place_here.reset(token)
+
+
+def _start(
+    factory: Any, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
+) -> Any:
+    place = place_here.get()
+    if place is not None and options.get("context") is None and current() is not None:
+        options["context"] = _of_a_branch(place)
+    return asyncio.Task(work, loop=loop, **options) if factory is None else factory(loop, work, **options)
+
+
+def _of_a_branch(place: Place) -> Context:
+    """Nothing that a step starts counts: a recorded step starts nothing at a replay."""
+    context = copy_context()
+    context.run(place_here.set, Place(place.numbering, place.branch.started()))
+    return context

@@ -1,0 +1,69 @@
+"""The numbers that the calls of one execution take, and the order in which they took them."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from django_durable.core.branches import Branch
+from django_durable.exceptions import TooManyBranches
+
+
+class Numbering:
+    """A replay may take the numbers of its branches in another order, and takes the same ones."""
+
+    def __init__(self, workflow_id: str) -> None:
+        self.workflow_id = workflow_id
+        self.body = Branch()
+        self.last = 0
+        self._order: dict[int, int] | None = None  # kept from the first call of a branch on
+
+    @property
+    def branch(self) -> Branch:
+        """Of the code that calls."""
+        place = place_here.get()
+        return place.branch if place is not None and place.numbering is self else self.body
+
+    @property
+    def next(self) -> int:
+        return self.branch.next_number
+
+    def take(self) -> int:
+        branch = self.branch
+        number = self.last = branch.take_number()
+        if self._order is None and branch is not self.body:
+            self._order = {taken: taken for taken in range(1, self.body.calls + 1)}
+        if self._order is not None:
+            if number in self._order:
+                raise TooManyBranches(self.workflow_id, number)
+            self._order[number] = len(self._order) + 1
+        return number
+
+    def has_taken(self, number: int) -> bool:
+        return number <= self.body.calls if self._order is None else number in self._order
+
+    @property
+    def has_branches(self) -> bool:
+        return self._order is not None
+
+    def ordinals(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """As which call of this execution each number was taken."""
+        return numbers if self._order is None else tuple(self._order[number] for number in numbers)
+
+    def taken_from(self, ordinal: int) -> list[int]:
+        """The numbers that were taken then and since, in order."""
+        return list(self._order or ())[ordinal - 1 :]
+
+    def numbers(self, ordinals: tuple[int, ...]) -> list[int]:
+        taken = list(self._order or ())
+        return [taken[ordinal - 1] for ordinal in ordinals]
+
+
+class Place(NamedTuple):
+    """Where code stands that an async body runs."""
+
+    numbering: Numbering
+    branch: Branch
+
+
+place_here: ContextVar[Place | None] = ContextVar("durable_place", default=None)
