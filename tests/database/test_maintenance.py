@@ -12,6 +12,7 @@ from django_durable.claim.claimer import Claimer
 from django_durable.core.states import ACTIVE, FINAL, Status
 from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import WorkflowCancelled
+from django_durable.maintenance.bounded import bounded
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.pruner import Pruner
 from django_durable.maintenance.release import release
@@ -90,6 +91,13 @@ class TestDeadlines:
         with connection.cursor() as cursor:
             cursor.execute("SHOW statement_timeout")
             assert cursor.fetchone() == ("30s",)  # for the rest of this test's transaction only
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == ("0",)  # which may rest
+
+    def test_a_process_that_is_frozen_between_two_statements_loses_its_locks(self, transactional_db):
+        with bounded("default"), connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == ("1min",)
 
 
 class TestPruner:
