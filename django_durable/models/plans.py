@@ -14,16 +14,18 @@ from __future__ import annotations
 import re
 import time
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import Connection
-from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
 from django_durable import sql
 
+if TYPE_CHECKING:
+    from psycopg import Connection  # the tables are there without it, so that its absence can be told
+
+LOST = frozenset({"0A000", "26000"})  # a plan cannot give its rows any more; there is none of that name
 LIFETIME = 5.0  # seconds
 NOT_PLANNED = frozenset({"listen"})
 _PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -108,4 +110,4 @@ def plans(connection: BaseDatabaseWrapper) -> Plans:
 
 def says_lost(error: Error) -> bool:
     """Whether a plan was dropped by somebody else, or cannot serve any more."""
-    return isinstance(error.__cause__, InvalidSqlStatementName | FeatureNotSupported)
+    return getattr(error.__cause__, "sqlstate", None) in LOST

@@ -8,10 +8,6 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
-from psycopg.conninfo import make_conninfo
-from psycopg.errors import ConnectionTimeout
-
-from django_durable.worker.refusals import code_of_refusal
 
 # libpq's parameters; the project's own OPTIONS win, and a Unix socket ignores all but the first
 BOUNDS = {
@@ -62,19 +58,19 @@ def refused_for_good(alias: str) -> str | None:
     except (ImproperlyConfigured, wrapper.Database.ProgrammingError) as error:
         return _first_line(error)
     except wrapper.Database.OperationalError as error:
-        return _first_line(error) if _is_lasting(error, params) else None
+        return _first_line(error) if _is_lasting(error, params, wrapper.Database) else None
     return None
 
 
-def _is_lasting(error: BaseException, params: Mapping[str, Any]) -> bool:
+def _is_lasting(error: BaseException, params: Mapping[str, Any], driver: Any) -> bool:
     """Whether every host that was tried said so."""
-    if isinstance(error, ConnectionTimeout):
+    if isinstance(error, driver.errors.ConnectionTimeout):
         return False
     given = {name: value for name, value in params.items() if name not in NOT_OF_LIBPQ}
     attempts = [(told, {**given, **_address(*where)}) for *where, told in ATTEMPT.findall(str(error))] or [
         (str(error), given)
     ]
-    return all(LASTING.search(told) or _is_refused(one) for told, one in attempts)
+    return all(LASTING.search(told) or _is_refused(one, driver) for told, one in attempts)
 
 
 def _address(host: str, port: str, hostaddr: str) -> dict[str, str]:
@@ -83,9 +79,11 @@ def _address(host: str, port: str, hostaddr: str) -> dict[str, str]:
     return {name: value.strip("'") for name, value in values.items() if value != "None"}
 
 
-def _is_refused(params: Mapping[str, Any]) -> bool:
+def _is_refused(params: Mapping[str, Any], driver: Any) -> bool:
+    from django_durable.worker.refusals import code_of_refusal  # here, as it needs the driver to be there
+
     patience = float(params.get("connect_timeout") or BOUNDS["connect_timeout"])
-    return code_of_refusal(make_conninfo(**params), patience) in LASTING_CODES
+    return code_of_refusal(driver.conninfo.make_conninfo(**params), patience) in LASTING_CODES
 
 
 def _first_line(error: BaseException) -> str:
