@@ -23,11 +23,12 @@ class Branch:
     path: tuple[int, ...] = ()
     calls: int = 0
     tasks: int = 0
+    has_place: bool = True
 
-    def started(self) -> Branch:
-        """The branch of the task that is started here now."""
+    def started(self, *, in_order: bool = True) -> Branch:
+        """The branch of the task that is started here now; `in_order`: the code says which one that is."""
         self.tasks += 1
-        return Branch((*self.path, self.tasks))
+        return Branch((*self.path, self.tasks), has_place=self.has_place and in_order)
 
     @property
     def next_number(self) -> int:

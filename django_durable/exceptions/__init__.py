@@ -33,6 +33,7 @@
     ├── AwaitNeeded                a blocking durable call in an async body
     ├── AnotherThread              a durable call from a thread that is not the body's
     ├── TooManyBranches            two calls of an async body fell on one number
+    ├── UnorderedTask              a durable call in a task that was started in no order
     ├── AsyncBodyNeeded            a long wait that is awaited in a body that is no async def
     └── InsideTransaction          a call that needs a transaction of its own
 
@@ -85,6 +86,7 @@ from django_durable.exceptions.errors import (
     UnexpectedStep,
     UnknownSerialization,
     UnknownWorkflow,
+    UnorderedTask,
     WorkflowCancelled,
     WorkflowFailed,
     WorkflowIDInUse,
@@ -128,6 +130,7 @@ __all__ = [
     "UnexpectedStep",
     "UnknownSerialization",
     "UnknownWorkflow",
+    "UnorderedTask",
     "WorkflowCancelled",
     "WorkflowFailed",
     "WorkflowIDInUse",

@@ -257,6 +257,16 @@ class AnotherThread(DurableError, RuntimeError):
         self.workflow_id = workflow_id
 
 
+class UnorderedTask(DurableError, RuntimeError):
+    def __init__(self, workflow_id: str) -> None:
+        super().__init__(
+            f"asyncio.as_completed started a coroutine of workflow {workflow_id!r} that makes durable calls; "
+            "it starts them in no order, so a replay could not tell which is which: make tasks first, as in "
+            "asyncio.as_completed([asyncio.create_task(branch) for branch in branches])"
+        )
+        self.workflow_id = workflow_id
+
+
 class TooManyBranches(DurableError, RuntimeError):
     def __init__(self, workflow_id: str, number: int) -> None:
         super().__init__(

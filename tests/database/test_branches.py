@@ -23,7 +23,7 @@ from django_durable import (
 )
 from django_durable.core.branches import FIRST, LAST, SCATTERED, WIDTH, number_of
 from django_durable.core.states import Status
-from django_durable.exceptions import TooManyBranches
+from django_durable.exceptions import TooManyBranches, UnorderedTask
 from django_durable.models import Message, StepOutput
 from django_durable.testing import freeze, shift
 
@@ -281,6 +281,19 @@ def test_a_replay_by_hand_finds_nothing_left_of_branches(drain):
     run = body.enqueue()
     drain()
     assert control.replay(run).divergence == ""
+
+
+def test_coroutines_that_are_started_in_no_order_are_refused_with_what_to_do(drain):
+    @workflow(name="branches.unordered")
+    async def body():
+        return [await ended for ended in asyncio.as_completed([branch("a"), branch("b")])]
+
+    turns.begin("")
+    run = body.enqueue()
+    drain()
+    assert turns.hits == []
+    with pytest.raises(UnorderedTask, match="make tasks first"):
+        run.result()
 
 
 def test_numbers_are_those_of_a_place_and_never_meet_within_the_first_level():

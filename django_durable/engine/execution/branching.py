@@ -6,14 +6,19 @@ Which task it is, is told when it is started; which of them comes to its next ca
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.engine.execution.numbering import Place, place_here
+
+MAKERS = ("as_completed", "_AsCompletedIterator")
+DEEPEST = 10  # frames between the start of a task and as_completed
 
 
 @contextmanager
@@ -42,5 +47,18 @@ def _start(
 def _of_a_branch(place: Place) -> Context:
     """Nothing that a step starts counts: a recorded step starts nothing at a replay."""
     context = copy_context()
-    context.run(place_here.set, Place(place.numbering, place.branch.started()))
+    branch = place.branch.started(in_order=not _is_started_as_completed())
+    context.run(place_here.set, Place(place.numbering, branch))
     return context
+
+
+def _is_started_as_completed() -> bool:
+    """asyncio.as_completed makes a set of what it is given, so it starts coroutines in an order of chance."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(DEEPEST):
+        if frame is None:
+            break
+        if frame.f_globals.get("__name__") == "asyncio.tasks" and frame.f_code.co_qualname.startswith(MAKERS):
+            return True
+        frame = frame.f_back
+    return False

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 from django_durable.core.branches import Branch
-from django_durable.exceptions import TooManyBranches
+from django_durable.exceptions import TooManyBranches, UnorderedTask
 
 
 class Numbering:
@@ -30,6 +30,8 @@ class Numbering:
 
     def take(self) -> int:
         branch = self.branch
+        if not branch.has_place:
+            raise UnorderedTask(self.workflow_id)
         number = self.last = branch.take_number()
         if self._order is None and branch is not self.body:
             self._order = {taken: taken for taken in range(1, self.body.calls + 1)}
