@@ -13,6 +13,7 @@ from typing import Any
 
 from django_durable.core.identifiers import check_identifier, check_priority
 from django_durable.core.options import Options
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.engine import listing, transitions
 from django_durable.engine.execution import replay as replaying
 from django_durable.engine.execution.context import refuse_inside
@@ -21,6 +22,7 @@ from django_durable.engine.execution.replay import Replay
 from django_durable.engine.handle import Handle, each_of, id_of, ids_of
 from django_durable.engine.launching.launcher import attributes_text
 from django_durable.engine.listing import Counts, Filters
+from django_durable.exceptions import InvalidOption
 from django_durable.models import AppVersion, Queue, WorkflowStatus, database
 from django_durable.models.database import Clock
 from django_durable.models.queue import QueueQuerySet
@@ -107,7 +109,7 @@ def set_attributes(ids: Runs, attributes: Mapping[str, Any]) -> list[str]:
 def list_workflows(filters: Filters | None = None, **given: Any) -> list[WorkflowStatus]:
     """Runs that fit every filter, the newest first; payloads are read when they are asked for."""
     refuse_inside("control.list_workflows()")
-    wanted, using = filters or Filters(**given), database.alias()
+    wanted, using = _filters(filters, given), database.alias()
     found: list[WorkflowStatus] = perform(
         "list_workflows()", lambda: at_once(lambda: listing.find(wanted, using))
     )
@@ -117,7 +119,7 @@ def list_workflows(filters: Filters | None = None, **given: Any) -> list[Workflo
 def counts(filters: Filters | None = None, *, by: str | Iterable[str] = ("status",), **given: Any) -> Counts:
     """How many runs fit, by the columns named, or the one."""
     refuse_inside("control.counts()")
-    wanted, columns, using = filters or Filters(**given), _columns(by), database.alias()
+    wanted, columns, using = _filters(filters, given), _columns(by), database.alias()
     found: Counts = perform("counts()", lambda: at_once(lambda: listing.count(wanted, columns, using)))
     return found
 
@@ -162,6 +164,16 @@ def handle(workflow_id: str | Handle) -> Handle:
 def _do(verb: str, act: Any) -> list[str]:
     changed: list[str] = transitions.managed(verb, lambda: act(database.alias()))
     return changed
+
+
+def _filters(filters: object, given: Mapping[str, Any]) -> Filters:
+    if filters is None:
+        return Filters(**given)
+    if not isinstance(filters, Filters):
+        raise InvalidOption(f"filters are given by name, or as one Filters; it is {quoted(filters)}")
+    if given:
+        raise InvalidOption(f"give one Filters, or filters by name ({', '.join(given)}), not both")
+    return filters
 
 
 def _queue_names(queues: str | Iterable[str]) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from django_durable.models import database
 
@@ -30,6 +31,27 @@ class DurableAdmin(Admin):
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         return super().get_queryset(request).using(self.using)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        if not database.is_storable(object_id):
+            return None
+        return super().get_object(request, object_id, from_field)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """What no row can hold is no lookup."""
+        texts = value if isinstance(value, list) else [value]
+        storable = all(database.is_storable(str(text)) for text in texts)
+        return storable and super().lookup_allowed(lookup, value, request)
+
+    def response_action(
+        self, request: HttpRequest, queryset: models.QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        """Of rows that are selected, one that cannot be there is none."""
+        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        given: Any = request.POST.copy()
+        given.setlist(ACTION_CHECKBOX_NAME, [each for each in selected if database.is_storable(each)])
+        request.POST = given
+        return super().response_action(request, queryset, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.save(using=self.using)

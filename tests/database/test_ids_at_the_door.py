@@ -18,6 +18,7 @@ from django_durable import (
     wait_first,
     workflow,
 )
+from django_durable.control import Filters
 from django_durable.core.states import Status
 from django_durable.engine.handle import Handle
 from django_durable.exceptions import InvalidIdentifier, InvalidOption, PayloadTooLarge
@@ -215,3 +216,11 @@ def test_attributes_are_as_large_as_an_enqueue_takes_them_and_no_larger(settings
     assert control.set_attributes(run, {"a": "x" * 900}) == [run]
     with pytest.raises(PayloadTooLarge, match="attributes"):
         control.set_attributes(run, {"a": "x" * 1000})
+
+
+@pytest.mark.parametrize("find", [control.list_workflows, control.counts])
+def test_what_is_no_set_of_filters_is_refused(find):
+    with pytest.raises(InvalidOption, match="filters are given by name, or as one Filters; it is 'default'"):
+        find("default")
+    with pytest.raises(InvalidOption, match=r"one Filters, or filters by name .queue., not both"):
+        find(Filters(status="ERROR"), queue="default")

@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from django_durable import recv, send, set_event, sleep, step, workflow
 from django_durable.engine.declared import workflows
@@ -106,5 +107,14 @@ def test_the_first_divergence_is_told(changed, told):
 
 
 def test_what_does_not_exist_is_told():
-    with pytest.raises(CommandError, match="nobody"):
+    for workflow_id in ("nobody", "no\0body", "\udcff", ""):
+        with pytest.raises(CommandError, match="no workflow") as refused:
+            call_command("durable_replay", workflow_id)
+        assert str(refused.value).isascii()
+
+
+def test_a_database_without_the_tables_is_told_in_one_line():
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE durable_workflow_status RENAME TO elsewhere")
+    with pytest.raises(CommandError, match=r"^the database did not do it: relation .* does not exist$"):
         call_command("durable_replay", "nobody")

@@ -78,6 +78,23 @@ def test_without_a_word_the_settings_hold(settings):
     )
 
 
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *(f"--worker-id={name}" for name in ("", " ", "a\0b", "\udcff", "x" * 300)),
+        *(f"--shutdown-timeout={number}" for number in ("1e10", "inf", "nan", "-1", "9" * 5000)),
+        "--poll-interval=1e10",
+        f"--slots={10**10}",
+    ],
+)
+def test_what_no_worker_could_be_told_is_refused(argument, capsys):
+    with pytest.raises(SystemExit):
+        parse(argument)
+    *_, told = capsys.readouterr().err.splitlines()
+    assert argument.split("=")[0] in told
+    assert len(told) < 300
+
+
 def test_a_queue_named_twice_is_one():
     assert worker_options(parse("--queue=a", "--queue=a")).queues == ("a",)
 

@@ -30,7 +30,7 @@ from django_durable.exceptions import (
     WorkflowCancelled,
     WorkflowNotFound,
 )
-from django_durable.models import StepOutput, WorkflowStatus
+from django_durable.models import StepOutput, WorkflowStatus, database
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class End(NamedTuple):
 
 def replay(workflow_id: str, using: str) -> Replay:
     """Raises WorkflowNotFound, UnknownWorkflow, or what keeps the arguments from being read."""
-    row = WorkflowStatus.objects.using(using).filter(pk=workflow_id).first()
+    runs = WorkflowStatus.objects.using(using).filter(pk=workflow_id)
+    row = runs.first() if database.is_storable(workflow_id) else None
     if row is None:
         raise WorkflowNotFound(workflow_id)
     declaration = workflows.get(row.name)

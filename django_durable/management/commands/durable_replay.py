@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from django_durable import control
 from django_durable.exceptions import DurableError
+from django_durable.management.databases import chosen
 
 
 class Command(BaseCommand):
@@ -21,7 +22,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            found = control.replay(options["id"])
+            with chosen(None):
+                found = control.replay(options["id"])
         except DurableError as error:
             raise CommandError(str(error)) from None
         if options["format"] == "json":

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django_durable.conf import settings
 from django_durable.core.identifiers import check_identifier
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models import database
 from django_durable.worker.process.options import WorkerOptions
@@ -29,12 +30,14 @@ HANDED_ON = {
     "settings": "--settings",
     "pythonpath": "--pythonpath",
 }
+MOST = 10**9  # of anything: no thread can wait for ten times as many seconds
 FLAGS = {"burst": "--burst", "no_listen": "--no-listen", "no_maintenance": "--no-maintenance"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    names: dict[str, Any] = {"action": "append", "type": _queue, "default": [], "metavar": "NAME"}
+    queue = _named("queue name")
+    names: dict[str, Any] = {"action": "append", "type": queue, "default": [], "metavar": "NAME"}
     add("--queue", dest="queues", help="only this queue; repeatable", **names)
     add("--exclude", help="not this queue; repeatable", **names)
     add("--slots", type=_from(1, int), default=10, help="workflows at a time in one process (10)")
@@ -57,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--database", metavar="ALIAS", help="the database whose queues to serve")
     add(
         "--worker-id",
-        default="",
+        type=_named("worker id"),
         metavar="ID",
         help="what the executor is called instead of by its host's name",
     )
@@ -81,7 +84,7 @@ def worker_options(given: Mapping[str, Any]) -> WorkerOptions:
         max_memory=given["max_memory"],
         listens=own.notify and not given["no_listen"],
         maintains=not given["no_maintenance"],
-        worker_id=given["worker_id"],
+        worker_id=given["worker_id"] or "",
         heartbeat_file=given["heartbeat_file"],
     )
 
@@ -99,11 +102,14 @@ def child_arguments(given: Mapping[str, Any], number: int) -> list[str]:
     return said
 
 
-def _queue(name: str) -> str:
-    try:
-        return check_identifier("queue name", name)
-    except InvalidIdentifier as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+def _named(kind: str) -> Callable[[str], str]:
+    def name(text: str) -> str:
+        try:
+            return check_identifier(kind, text)
+        except InvalidIdentifier as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return name
 
 
 def _from(least: float, kind: type[int] | type[float]) -> Any:
@@ -111,7 +117,9 @@ def _from(least: float, kind: type[int] | type[float]) -> Any:
         value = kind(text)
         if not least <= value < float("inf"):
             bounds = f"at least {least:g}" if value < least else f"at least {least:g}, and finite"
-            raise argparse.ArgumentTypeError(f"it has to be {bounds}; it is {text}")
+            raise argparse.ArgumentTypeError(f"it has to be {bounds}; it is {quoted(text)}")
+        if value > MOST:
+            raise argparse.ArgumentTypeError(f"it has to be at most {MOST}; it is {quoted(text)}")
         return value
 
     number.__name__ = "whole number" if kind is int else "number"
