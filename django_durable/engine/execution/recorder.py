@@ -161,7 +161,7 @@ def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     rows_written = database.fetch("settle", params | {"wakes_waiters": False}, using)
     held = {Fence(workflow_id, token) for workflow_id, token, is_left in rows_written if not is_left}
     if any(is_left for _, _, is_left in rows_written):
-        held |= _settle_and_wake(params, using)
+        held |= settle_and_announce(params, "settle", using)
     return held
 
 
@@ -181,16 +181,8 @@ def settle_params(endings: Sequence[Ending], behind: Mapping[Fence, int] = NOTHI
     }
 
 
-def _settle_and_wake(params: Mapping[str, Any], using: str) -> set[Fence]:
-    """Outcomes that somebody waits for: written and announced in one transaction."""
-    with read_committed(using), transaction.atomic(using=using):
-        rows = database.fetch("settle", {**params, "wakes_waiters": True}, using)
-        wake_waiters([workflow_id for workflow_id, _, _ in rows], using)
-    return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
-
-
 def settle_and_announce(params: Mapping[str, Any], statement: str, using: str) -> set[Fence]:
-    """In the transaction that writes them; raises Refused."""
+    """Write outcomes, wake who waits for them, and tell receivers, in one transaction; raises Refused."""
     with read_committed(using), transaction.atomic(using=using):
         rows = database.fetch(statement, {**params, "wakes_waiters": True}, using)
         ids = [workflow_id for workflow_id, _, _ in rows]
