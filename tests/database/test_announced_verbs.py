@@ -250,6 +250,37 @@ def test_a_child_that_goes_on_with_its_parent_is_told_of_too(drain, ear):
     assert ear.heard == [("retry", run.id, Status.ENQUEUED), ("retry", child, Status.ENQUEUED)]
 
 
+def test_a_child_that_goes_on_with_a_retry_of_its_parent_is_told_of_twice(drain, ear):
+    @workflow(name="breaks")
+    def breaks():
+        raise ValueError("always")
+
+    @workflow(name="calls", max_attempts=2)
+    def calls():
+        return breaks()
+
+    run = calls.enqueue()
+    transition.connect(ear)
+    drain()
+    child = f"{run.id}-1"
+    again = ear.heard[ear.heard.index(("retry", child, Status.ENQUEUED)) :]
+    assert again == [
+        ("retry", child, Status.ENQUEUED),
+        ("postpone", child, Status.DELAYED),
+        ("defer", run.id, Status.DELAYED),
+    ]
+
+
+def test_a_cascade_tells_of_each_run_once(ear):
+    parent, _ = two(Status.WAITING)
+    children = two(Status.DELAYED, parent_id=parent)
+    grandchildren = two(Status.ENQUEUED, parent_id=children[0])
+    transition.connect(ear)
+    control.cancel(parent, cascade=True)
+    told = [("cancel", each, Status.CANCELLED) for each in (parent, *children, *grandchildren)]
+    assert sorted(ear.heard) == sorted(told)
+
+
 @pytest.mark.parametrize("verb", sorted(MAINTENANCE.keys() | CONTROL.keys()))
 def test_where_nobody_listens_no_statement_is_sent_for_it(verb, ear):
     made, act = {**MAINTENANCE, **CONTROL}[verb]
