@@ -15,8 +15,11 @@ from django_durable.exceptions import InvalidIdentifier
 MAX_BYTES = 255
 PRIORITIES = range(-100, 101)
 INVISIBLE = {"Cc", "Cf", "Zs", "Zl", "Zp"}
-# Letters and symbols by their category, and blank all the same: Hangul fillers and the empty Braille cell.
-BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+# Letters, symbols and marks by category, and blank all the same: Hangul fillers, the empty Braille cell,
+# inherent vowels of Khmer, the joiner of graphemes, and what selects a variant of the character before it.
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\u17b4\u17b5\u034f\u180b\u180c\u180d\u180f").union(
+    map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
 BREAKING = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
 
 
