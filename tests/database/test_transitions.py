@@ -6,6 +6,7 @@ import pytest
 
 from django_durable import control
 from django_durable.core.states import ACTIVE, FINAL, PARKED, TRANSITIONS, Status, allows
+from django_durable.engine import retrying
 from django_durable.engine.handle import Handle
 from django_durable.exceptions import TransitionRefused, WorkflowNotFound
 from django_durable.models import StepOutput, WorkflowStatus
@@ -126,3 +127,13 @@ def test_runs_stand_in_line_in_the_order_in_which_they_are_named():
     control.resume(named)
     in_line = WorkflowStatus.objects.order_by("line").values_list("id", flat=True)
     assert list(in_line) == [runs[2], runs[0], runs[3], runs[1]]
+
+
+def test_the_history_of_many_runs_is_cut_some_at_a_time(monkeypatch):
+    monkeypatch.setattr(retrying, "RUNS_A_STATEMENT", 2)
+    runs = [one(Status.ERROR).id for _ in range(5)]
+    for run in runs:
+        for number in (1, 2):
+            StepFactory.create(workflow_id=run, step=number)
+    assert sorted(control.rewind(runs, to_step=2)) == sorted(runs)
+    assert sorted(StepOutput.objects.values_list("workflow_id", "step")) == [(run, 1) for run in sorted(runs)]
