@@ -95,6 +95,7 @@ CLAIM = {
     "in_flight": Wanted(COUNTED, 50, sorts=True),
     "count_in_flight": Wanted(COUNTED, 50),
     "partitions_in_flight": Wanted({**COUNTED, "partitions": ["p1", ""]}, 50, sorts=True),
+    "full_partitions": Wanted({**COUNTED, "of_fleet": 1, "of_worker": None}, 50, sorts=True),
     "full_keys": Wanted(
         {"most": 2000, "keys": "k1\x1fk2", "oldest": "oldest\x1foldest"}, 4000, sorts=True, walks_graves=True
     ),

@@ -6,15 +6,17 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django_durable.claim import full
 from django_durable.core.planning.budget import (
     SEPARATOR,
+    USED_UP,
     KeyRoom,
     QueueLimits,
     Usage,
     Use,
     limit_bucket,
-    limited_keys,
     partition_bucket,
+    partition_room,
     queue_bucket,
     rooms,
 )
@@ -23,8 +25,7 @@ from django_durable.core.planning.oldest import Oldest
 from django_durable.models import WorkflowStatus, database
 
 MANY_KEYS = 100  # met at once: it pays to learn first which of them are limited, where few are
-MANY_FULL = 20  # keys without room met so far: there are likely more, and it pays to learn of all of them
-MOST_FULL = 2000  # limits looked at for that, about a microsecond each
+NO_ROOM = KeyRoom(0, False)
 
 
 def counted_from(queue: str, executor: UUID, oldest: Oldest) -> dict[str, Any]:
@@ -56,7 +57,8 @@ class Meter:
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.usage = Usage()
         self._met: set[str] = set()
-        self._knows_full = False
+        self._knows_full_keys = False
+        self._knows_full_partitions = False
         self._by_partition: dict[str | None, Use] | None = None  # all of them, where groups are counted
         self._count_queue(in_flight)
 
@@ -91,13 +93,14 @@ class Meter:
         """Count what is in flight again: peers claimed rows that were in line, and load their groups."""
         self.usage.busy = {}
         self._count_queue()
-        met, self.usage.partitions = set(self.usage.partitions), {}
-        self._count_partitions(met)
+        before = self.usage.partitions
+        self.usage.partitions = {name: use for name, use in before.items() if use is USED_UP}
+        self._count_partitions(set(before))
 
     def shut(self, keys: Iterable[str]) -> None:
         """Treat keys as without room: a peer holds their limit rows."""
         for key in keys:
-            self.usage.keys[key] = KeyRoom(0, False)
+            self.usage.keys[key] = NO_ROOM
 
     def _count_queue(self, in_flight: Sequence[tuple[Any, ...]] | None = None) -> None:
         fleet, here, starts = 0, 0, 0
@@ -125,26 +128,23 @@ class Meter:
         return sum(use.fleet for use in uses), sum(use.here for use in uses)
 
     def _meet(self, keys: set[str]) -> bool:
-        learned = len(keys) > MANY_KEYS and self._learn_full()
+        learned = len(keys) > MANY_KEYS and self._learn_full_keys()
         self._met |= keys
         counted = self._count_keys(self._limited(keys - self.usage.keys.keys()))
-        full = sum(key in self.usage.keys and self.usage.keys[key].room <= 0 for key in self._met)
-        return (full >= MANY_FULL and self._learn_full()) or counted or learned
+        full_ones = sum(self._is_full(key) for key in self._met)
+        return (full_ones >= full.MANY and self._learn_full_keys()) or counted or learned
 
-    def _learn_full(self) -> bool:
-        """Learn of all keys without room at once, also of those that no row brought yet; once a claim."""
-        if self._knows_full:
+    def _is_full(self, key: str) -> bool:
+        return key in self.usage.keys and self.usage.keys[key].room <= 0
+
+    def _learn_full_keys(self) -> bool:
+        """Once a claim."""
+        if self._knows_full_keys:
             return False
-        self._knows_full = True
-        asked = {"most": MOST_FULL, **self._asked(limited_keys(self.oldest.buckets))}
-        ((keys, firsts),) = database.fetch("full_keys", asked, self.using)
-        if keys is None:
-            return False
-        for key, first in zip(keys.split(SEPARATOR), firsts.split(SEPARATOR), strict=True):
-            self.usage.keys[key] = KeyRoom(0, False)
-            if first:
-                self.oldest.note(limit_bucket(key), int(first))
-        return True
+        self._knows_full_keys = True
+        keys = full.full_keys(self.oldest, self.using)
+        self.usage.keys.update(dict.fromkeys(keys, NO_ROOM))
+        return bool(keys)
 
     def _limited(self, keys: set[str]) -> set[str]:
         if len(keys) <= MANY_KEYS:
@@ -184,7 +184,19 @@ class Meter:
         for partition in new:
             fleet, here, _ = in_flight.get(partition, Use())
             self.usage.partitions[partition] = Use(fleet, here, starts.get(partition, 0))
+        self._learn_full_partitions()
         return True
+
+    def _learn_full_partitions(self) -> None:
+        """Once a claim, where many that were met are full; where groups are counted, all are known."""
+        if self._knows_full_partitions or self._by_partition is not None or not self.limits.counts_in_flight:
+            return
+        met = self.usage.partitions.values()
+        if sum(partition_room(self.limits, use).is_shut for use in met) < full.MANY:
+            return
+        self._knows_full_partitions = True
+        names = full.full_partitions(self.limits, self._counted, self.using)
+        self.usage.partitions.update(dict.fromkeys(names, USED_UP))
 
     def _in_flight_of(self, partitions: set[str | None]) -> dict[str | None, Use]:
         if self._by_partition is not None or not self.limits.counts_in_flight:

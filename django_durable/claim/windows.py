@@ -81,13 +81,13 @@ class LineReader:
     def walk(self, planner: Planner, busy: int) -> Directory | None:
         """Go on with the directory, once windows did not settle the plan: all groups known by now.
 
-        Not those of a key that the planner leaves out of its reads for having no room.
+        Not those that have no room at all.
         `busy`: how many groups have runs in flight; about as many are likely to be in line.
         """
         if self._walk_ended or self._windows < WINDOWS_BEFORE_DIRECTORY:
             return None
         groups = max(self._grown(GROUPS_A_STEP), min(2 * busy + 1, MOST_GROUPS_AT_FIRST))
-        shut = SEPARATOR.join(planner.shut_keys)
+        shut = SEPARATOR.join(planner.shut_groups)
         asked = {**self.params, "after": self._walked_to, "groups": groups, "shut": shut}
         found, self._walked_to, self._walk_ended = self.runs.walk_groups(asked)
         self._walked.update(found)

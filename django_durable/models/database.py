@@ -80,7 +80,8 @@ def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: st
         cursor.execute(sql.load(name), params)
         return
     known = plans(connections[using])
-    texts = [known.text(name) for name, _ in asked]
+    with connections[using].wrap_database_errors:
+        texts = [known.text(name) for name, _ in asked]
     uses_plans = any(uses_plan for _, uses_plan in texts)
     text = _together(tuple(text for text, _ in texts), uses_plans)
     together = {

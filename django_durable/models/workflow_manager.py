@@ -65,7 +65,7 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         return [Candidate(*row) for row in rows], ended
 
     def walk_groups(self, params: Mapping[str, Any]) -> tuple[dict[str, Place], str | None, bool]:
-        """Groups behind `after` with the places of their first rows; the last walked to; whether none is left."""
+        """Groups behind `after` with the places of their first rows; the last seen; whether none is left."""
         rows = self._rows("walk_groups", params)
         if not rows:
             return {}, params["after"], True

@@ -55,7 +55,17 @@ MUTANTS = [
         in_sql("full_keys", "running.count >= l.max_running", "running.count >= l.max_running - 1"),
     ),
     Mutant("the rate of a full key has a window", in_sql("full_keys", WINDOW.format("l.window"), "")),
-    Mutant("a walk leaves out what is full alone", in_sql("walk_groups", "shut.key FROM", "w.limit_key FROM durable_workflow_status AS w,")),
+    Mutant(
+        "a walk leaves out what is full alone",
+        in_sql(
+            "walk_groups", "SELECT unnest(string_to_array(%(shut)s, E'\\x1f'))", "SELECT group_key FROM walk"
+        ),
+    ),
+    Mutant(
+        "a partition is full at its bound",
+        in_sql("full_partitions", "count(*) >= %(of_fleet)s", "count(*) >= %(of_fleet)s - 1"),
+    ),
+    Mutant("partitions are full by queue", in_sql("full_partitions", "w.queue = %(queue)s", "true")),
     Mutant("a queue counts its own", in_sql("count_in_flight", "w.queue = %(queue)s", "true")),
     Mutant("groups are counted by queue", in_sql("in_flight", "w.queue = %(queue)s", "true")),
     Mutant(

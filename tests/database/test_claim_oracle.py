@@ -9,12 +9,13 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from django_durable.claim import usage, windows
+from django_durable.claim import full, usage, windows
 from django_durable.claim.claimer import Claimer, Claims
 from django_durable.core.planning import planner
+from django_durable.core.planning.budget import limit_bucket
 from django_durable.core.states import Status
 from django_durable.models import RateStart, WorkflowStatus
-from tests.queue_world import HERE, PEER, QueueWorld, Row, random_world
+from tests.queue_world import ELSEWHERE, HERE, PEER, PERIOD, QueueWorld, Row, random_world
 
 SEEDS = 2000
 A_TEST = 100
@@ -47,6 +48,33 @@ def test_a_claim_takes_what_ranking_the_whole_queue_would_take(first, monkeypatc
 
 
 CHOSEN = {
+    "starts of long ago leave room, beside a key that has none": QueueWorld(
+        [
+            Row("r", 9, Status.PENDING, key="full", executor=PEER, holds_slot=True),
+            Row("a", 1, key="full"),
+            Row("b", 2, key="rated"),
+        ],
+        keys={"full": {"max_running": 1}, "rated": {"max_starts": 1, "window": PERIOD}},
+        starts=[(limit_bucket("rated"), PERIOD + 5)],
+    ),
+    "a partition has room beside one that has none, and none of its name elsewhere": QueueWorld(
+        [
+            Row(
+                f"r{number}",
+                90 + number,
+                Status.PENDING,
+                queue,
+                partition=partition,
+                executor=PEER,
+                holds_slot=True,
+            )
+            for number, (queue, partition) in enumerate(
+                [(HERE, "full"), (HERE, "full"), (HERE, "half"), (ELSEWHERE, "half")]
+            )
+        ]
+        + [Row("a", 1, partition="full"), Row("b", 2, partition="half")],
+        {"partition_concurrency": 2},
+    ),
     "a run that waits has the room of its key": QueueWorld(
         [Row("r", 9, Status.WAITING, key="k", holds_slot=True), Row("w", 1, key="k")],
         keys={"k": {"max_running": 1}},
@@ -79,6 +107,7 @@ def test_a_claim_of_a_chosen_queue_takes_what_ranking_it_would_take(world, monke
 def read_in_smallest_parts(monkeypatch) -> None:
     monkeypatch.setattr(planner, "FIRST_WINDOW", 1)
     monkeypatch.setattr(windows, "STRETCH", 1)
+    monkeypatch.setattr(full, "MANY", 1)
 
 
 def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
@@ -87,8 +116,8 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
     monkeypatch.setattr(windows, "WINDOWS_BEFORE_DIRECTORY", rng.choice([1, 1, 2, 3]))
     monkeypatch.setattr(windows, "STRETCH", rng.choice([1, 3, 10, 500]))
     monkeypatch.setattr(usage, "MANY_KEYS", rng.choice([1, 3, 100]))
-    monkeypatch.setattr(usage, "MANY_FULL", rng.choice([1, 2, 20]))
-    monkeypatch.setattr(usage, "MOST_FULL", rng.choice([0, 0, 2, 2000]))
+    monkeypatch.setattr(full, "MANY", rng.choice([1, 2, 20, 20]))
+    monkeypatch.setattr(full, "MOST_LIMITS", rng.choice([0, 0, 2, 2000]))
     monkeypatch.setattr(windows, "GROUPS_A_STEP", rng.choice([1, 2, 5, 128]))
     monkeypatch.setattr(windows, "MOST_GROUPS_AT_FIRST", rng.choice([0, 3, 1000]))
     monkeypatch.setattr(windows, "GROWTH", rng.choice([1, 2, 4]))

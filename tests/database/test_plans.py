@@ -24,6 +24,7 @@ from tests.plans import BIG, HOW, STATES
 ROOT = Path(__file__).resolve().parents[2]
 FRESH = STATES[0]
 KEYS = ("durable_workflow_status_pkey", "durable_limit_pkey", "durable_step_output_pkey")
+NEVER_RUN = re.compile(r"-> +Sort [^>]*-> +Result [^>]*One-Time Filter: false")  # no row comes to be sorted
 SERVERS = ["wheel", "system"]
 
 
@@ -95,4 +96,4 @@ def test_a_statement_touches_few_buffers(plans, state, how, statement):
 @pytest.mark.parametrize("statement", [name for name, wanted in EXPECTED.items() if not wanted.sorts])
 def test_a_statement_sorts_nothing(plans, state, how, statement):
     plan = plans[state][statement + how]["plan"]
-    assert not re.search(r"\bSort\b", plan), plan
+    assert not re.search(r"\bSort\b", NEVER_RUN.sub("", plan)), plan

@@ -24,7 +24,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from django_durable.claim import claimer as claimer_module
-from django_durable.claim import usage, windows
+from django_durable.claim import full, windows
 from django_durable.claim.claimer import Claimer, Claims
 from django_durable.claim.windowed import WindowedClaim
 from django_durable.core.planning import planner
@@ -156,7 +156,7 @@ def read_in_small_parts(monkeypatch, rng: random.Random) -> None:
     monkeypatch.setattr(planner, "FIRST_WINDOW", rng.choice([1, 2, 4]))
     monkeypatch.setattr(windows, "STRETCH", rng.choice([1, 10, 500]))
     monkeypatch.setattr(windows, "GROUPS_A_STEP", rng.choice([1, 5, 128]))
-    monkeypatch.setattr(usage, "MANY_FULL", rng.choice([1, 2, 20]))
+    monkeypatch.setattr(full, "MANY", rng.choice([1, 2, 20]))
 
 
 def claim(world: QueueWorld, executor: int = 1) -> Account:

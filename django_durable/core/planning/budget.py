@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
 
+from django_durable.core.planning.ledger import NEVER
 from django_durable.core.planning.limits import PartitionRoom, Rooms
 
 SEPARATOR = "\x1f"  # refused in identifiers, so joined names cannot be mistaken for each other
@@ -97,6 +98,8 @@ class Use(NamedTuple):
 
 
 NOTHING = Use()
+USED_UP = Use(NEVER, NEVER)  # of whatever limit
+SHUT = PartitionRoom(0, 0)
 
 
 @dataclass(slots=True)
@@ -118,12 +121,16 @@ def rooms(limits: QueueLimits, usage: Usage, slots: int) -> Rooms:
         slots=_least(slots, _room(limits.worker_concurrency, here)) or 0,
         queue=_least(_room(limits.concurrency, fleet), _room(limits.rate_limit, starts)),
         keys={key: counted.room for key, counted in usage.keys.items()},
-        partition=_partition_room(limits, NOTHING) if limits.limits_partitions else None,
-        partitions={name: _partition_room(limits, use) for name, use in usage.partitions.items()},
+        partition=partition_room(limits, NOTHING) if limits.limits_partitions else None,
+        partitions={
+            name: SHUT if use is USED_UP else partition_room(limits, use)
+            for name, use in usage.partitions.items()
+        },
     )
 
 
-def _partition_room(limits: QueueLimits, use: Use) -> PartitionRoom:
+def partition_room(limits: QueueLimits, use: Use) -> PartitionRoom:
+    """What one partition may still start."""
     return PartitionRoom(
         fleet=_least(
             _room(limits.partition_concurrency, use.fleet), _room(limits.partition_rate_limit, use.starts)

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from django_durable.core.planning import settling
-from django_durable.core.planning.candidates import END, Candidate, Place
+from django_durable.core.planning.candidates import END, LIMIT_KEY, PARTITION, Candidate, Place
 from django_durable.core.planning.limits import Rooms
 from django_durable.core.planning.line import Line
 from django_durable.core.planning.ranking import Ranking
@@ -97,7 +97,7 @@ class Planner:
 
         `places` names groups that have a row in line, read or not, left out or not, and for each the place
         of its first row, or a later one before which none is unread. `complete` says that now every group is
-        named that is not of one of `shut_keys`; from then on `next_groups` takes the place of windows.
+        named that is not one of `shut_groups`; from then on `next_groups` takes the place of windows.
         """
         self._reading.note_directory(places, complete)
         self._ranking = None
@@ -170,9 +170,11 @@ class Planner:
         return self._reading.exclusions
 
     @property
-    def shut_keys(self) -> Iterable[str]:
-        """The keys that have no room from the start: a directory may leave out their groups."""
-        return self._line.shut.keys
+    def shut_groups(self) -> list[str]:
+        """The groups that have no room from the start: a directory may leave them out."""
+        shut = self._line.shut
+        named = [PARTITION + name for name in shut.partitions if name is not None]
+        return [LIMIT_KEY + key for key in shut.keys] + named
 
     @property
     def next_groups(self) -> list[Seek]:

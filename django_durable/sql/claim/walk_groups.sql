@@ -1,8 +1,8 @@
 -- Walk the groups of a line by jumping from each to the next; the first step has two forms, of which one gives nothing.
 --   rides on   durable_group_line, index only, one seek a group
 --   locks      nothing
---   returns    group_key, rank, line of the first row of each group, in group order, and its number; of the keys that
---              are `shut` none but the last, which says where to go on
+--   returns    group_key, rank, line of the first row of each group, in group order, and its number; of those that are
+--              `shut` none but the last, which says where to go on
 WITH RECURSIVE walk AS (
     (
         (
@@ -36,4 +36,4 @@ WITH RECURSIVE walk AS (
 SELECT walk.group_key, walk.rank, walk.group_line, walk.step
 FROM walk
 WHERE walk.step = %(groups)s
-    OR walk.group_key NOT IN (SELECT 'k:' || shut.key FROM unnest(string_to_array(%(shut)s, E'\x1f')) AS shut (key))
+    OR walk.group_key NOT IN (SELECT unnest(string_to_array(%(shut)s, E'\x1f')))

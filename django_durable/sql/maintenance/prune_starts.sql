@@ -4,7 +4,7 @@
 --   locks      FOR UPDATE SKIP LOCKED
 --   returns    the ids deleted
 DELETE FROM durable_rate_start AS gone
-USING (
+WHERE gone.id = ANY(ARRAY(
     SELECT oldest.id
     FROM (
         SELECT s.id, s.started_at FROM durable_rate_start AS s ORDER BY s.id LIMIT %(batch)s FOR UPDATE SKIP LOCKED
@@ -17,6 +17,5 @@ USING (
             UNION ALL SELECT l.window FROM durable_limit AS l
         ) AS periods (length)
     )
-) AS past
-WHERE gone.id = past.id
+))
 RETURNING gone.id
