@@ -22,9 +22,7 @@ def release(runs: Sequence[Run], using: str, unbegun: Collection[Run] = ()) -> s
     return leaving_out_the_refused(lambda refused: _release(runs, refused, unbegun, using), using)
 
 
-def _release(
-    runs: Sequence[Run], refused: Collection[str], unbegun: Collection[Run], using: str
-) -> set[str]:
+def _release(runs: Sequence[Run], refused: Collection[str], unbegun: Collection[Run], using: str) -> set[str]:
     given = [run for run in runs if run.id not in refused]
     uncount_starts([run.fence for run in unbegun if run.id not in refused], using)
     params = {"ids": [run.id for run in given], "tokens": [run.token for run in given], "forgiven": 1}
