@@ -73,6 +73,10 @@ def test_a_deduplication_id_that_is_taken_is_refused(drain):
     [
         {"id": ""},
         {"id": "  "},
+        {"id": "\u200b"},
+        {"id": "\u00a0\ufeff"},
+        {"id": "\u3164\u2800\u034f"},
+        {"deduplication_id": "\ufe0f\U000e0100"},
         {"id": " x"},
         {"id": "a\nb"},
         {"id": "x" * 256},
