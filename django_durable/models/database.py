@@ -58,23 +58,21 @@ def fetch_all(asked: Sequence[tuple[str, Mapping[str, Any]]], using: str) -> lis
     with connections[using].cursor() as cursor:
         _send(asked, cursor, using)
         answers = [_rows(cursor)]
-        while cursor.nextset():
+        for _ in asked[1:]:
+            cursor.nextset()
             answers.append(_rows(cursor))
-    return answers[-len(asked) :]
+    return answers
 
 
 def change(name: str, params: Mapping[str, Any], using: str) -> int:
     """Run the statement `name` and return how many rows it changed."""
     with connections[using].cursor() as cursor:
         _send([(name, params)], cursor, using)
-        changed = cursor.rowcount
-        while cursor.nextset():
-            changed = cursor.rowcount
-    return int(changed)
+        return int(cursor.rowcount)
 
 
 def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: str) -> None:
-    """Send statements in one text, each planned once for a while where that can be."""
+    """Send statements in one text, each planned once for a while where that can be; the first answer is up."""
     if _binds_on_the_server(using):
         ((name, params),) = asked
         cursor.execute(sql.load(name), params)
@@ -93,6 +91,8 @@ def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: st
         if uses_plans and says_lost(error):
             known.lost()
         raise
+    if uses_plans:
+        cursor.nextset()
 
 
 def _rows(cursor: Any) -> list[tuple[Any, ...]]:
@@ -103,7 +103,9 @@ def _rows(cursor: Any) -> list[tuple[Any, ...]]:
 def _together(statements: tuple[str, ...], uses_plans: bool) -> str:
     """The statements in a row, the parameters of each under names of their own."""
     texts = [_PARAMETER.sub(rf"%({place}_", text) for place, text in enumerate(statements)]
-    return ";\n".join([sql.load("plan_in_general"), *texts] if uses_plans else texts)
+    if uses_plans:
+        texts = [sql.load("plan_in_general"), *texts, sql.load("plan_as_before")]
+    return ";\n".join(texts)
 
 
 def _binds_on_the_server(using: str) -> bool:

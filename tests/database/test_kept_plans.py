@@ -50,10 +50,11 @@ class TestPlansAreKept:
         assert kept() == {"read_queue_0": (1, 0)}
 
     def test_and_what_was_set_for_them_ends_with_the_round_trip(self, clock):
-        limits_of("mail"), limits_of("mail")
-        with connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
+            limits_of("mail"), limits_of("mail")
             cursor.execute("SHOW plan_cache_mode")
             assert cursor.fetchone() == ("auto",)
+            assert kept() == {"read_queue_0": (1, 0)}
 
     def test_over_a_rollback(self, clock):
         with transaction.atomic():
