@@ -72,7 +72,7 @@ def change(name: str, params: Mapping[str, Any], using: str) -> int:
 
 
 def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: str) -> None:
-    """Send statements in one text, each planned once for a while where that can be; the first answer is up."""
+    """Send statements in one text, planned once for a while where that can be; the first answer is up."""
     if _binds_on_the_server(using):
         ((name, params),) = asked
         cursor.execute(sql.load(name), params)
