@@ -19,15 +19,13 @@ from django_durable.engine.execution.outages import is_locked
 from django_durable.engine.execution.recorder import (
     Checkpoint,
     Ending,
-    Stamp,
     defer,
-    held_steps,
     settle_and_announce,
     settle_params,
+    settle_waking,
     step_params,
 )
 from django_durable.engine.waits.suspension import suspend_all
-from django_durable.engine.waits.waking import wake_waiters
 from django_durable.models import database
 from django_durable.models.announcing import Refused, has_receivers
 
@@ -39,7 +37,7 @@ BRIEFLY = 2  # milliseconds that an ending waits for the row of a run that it wa
 class Written(NamedTuple):
     """What became of a batch. What is in none of them was superseded."""
 
-    steps: Collection[Stamp] = ()
+    steps: Collection[int] = ()  # places of checkpoints
     ended: Set[Fence] = frozenset()
     awaited: Set[Fence] = frozenset()  # endings that are left for `settle_awaited`
     locked: Set[Fence] = frozenset()
@@ -54,13 +52,13 @@ def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Endin
         behind = {each.fence: each.step for each in checkpoints}
         asked.append(("settle_free", settle_params(endings, behind) | {"wakes_waiters": False}))
     answers = database.fetch_all(asked, using)
-    steps = held_steps(answers[0]) if checkpoints else {}
+    steps: dict[int, bool] = dict(answers[0]) if checkpoints else {}
     settled = answers[-1] if endings else []
-    ended = {Fence(workflow_id, token) for workflow_id, token, is_left in settled if not is_left}
-    awaited = {Fence(workflow_id, token) for workflow_id, token, is_left in settled if is_left}
+    ended = {endings[place].fence for place, is_left in settled if not is_left}
+    awaited = {endings[place].fence for place, is_left in settled if is_left}
     if len(steps) + len(settled) == len(checkpoints) + len(endings):
         return Written(steps, ended, awaited)
-    missing = {each.fence for each in checkpoints if (each.workflow_id, each.token, each.step) not in steps}
+    missing = {each.fence for place, each in enumerate(checkpoints) if place not in steps}
     missing |= {ending.fence for ending in endings} - ended - awaited
     return Written(steps, ended, awaited, still_owned(missing, using))
 
@@ -69,17 +67,14 @@ def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
     """Outcomes that somebody waits for, announced in the transaction that writes them."""
     if has_receivers():
         return _one_by_one(_settle_one, endings, using)
-    params = settle_params(endings) | {"wakes_waiters": True}
     try:
         with read_committed(using), transaction.atomic(using=using):
             database.fetch("wait_briefly", {"milliseconds": str(BRIEFLY)}, using)
-            rows = database.fetch("settle_free", params, using)
-            wake_waiters([workflow_id for workflow_id, _, _ in rows], using)
+            ended = settle_waking(endings, "settle_free", using)
     except OperationalError as error:
         if not is_locked(error):
             raise
         return _settle_singly(endings, using)
-    ended = {Fence(workflow_id, token) for workflow_id, token, _ in rows}
     return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
 
 
@@ -113,7 +108,7 @@ def _one_by_one(write: WriteOne, endings: Sequence[Ending], using: str) -> Writt
 def _settle_one(ending: Ending, using: str) -> set[Fence]:
     with read_committed(using), transaction.atomic(using=using):
         database.fetch("wait_briefly", {"milliseconds": str(BRIEFLY)}, using)
-        return settle_and_announce(settle_params([ending]), "settle_free", using)
+        return settle_and_announce([ending], "settle_free", using)
 
 
 def set_aside(endings: Sequence[Ending], using: str) -> Written:

@@ -36,7 +36,6 @@ from django_durable.models.announcing import SETTLE, announce, has_receivers, to
 
 Ended = Callable[[bool], None]
 NOTHING: Mapping[Fence, int] = {}
-Stamp = tuple[str, UUID, int]  # workflow id, token, step
 
 
 class Checkpoint(NamedTuple):
@@ -105,12 +104,12 @@ class DirectRecorder:
         then(bool(write_endings([ending], self.using)))
 
 
-def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[Stamp, bool]:
-    """Record them in one statement; returns (workflow id, token, step) of those whose run is still owned.
+def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[int, bool]:
+    """Record them in one statement; returns the places here of those whose run is still owned.
 
     The value is whether it is new: one that is there already was written by a commit whose answer got lost.
     """
-    return held_steps(database.fetch("record_steps", step_params(checkpoints), using))
+    return dict(database.fetch("record_steps", step_params(checkpoints), using))
 
 
 def step_params(checkpoints: Sequence[Checkpoint]) -> dict[str, str]:
@@ -132,10 +131,6 @@ def step_params(checkpoints: Sequence[Checkpoint]) -> dict[str, str]:
     }
 
 
-def held_steps(rows: Iterable[tuple[Any, ...]]) -> dict[Stamp, bool]:
-    return {(workflow_id, token, step): is_new for workflow_id, token, step, is_new in rows}
-
-
 def write_endings(endings: Iterable[Ending], using: str) -> set[Fence]:
     """Write outcomes: final ones and sleeps in a statement each, deferrals one by one; returns what held."""
     settled: list[Ending] = []
@@ -155,13 +150,11 @@ def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     if not endings:
         return set()
     if has_receivers():
-        each = [settle_and_announce(settle_params([ending]), "settle", using) for ending in endings]
-        return {fence for fences in each for fence in fences}
-    params = settle_params(endings)
-    rows_written = database.fetch("settle", params | {"wakes_waiters": False}, using)
-    held = {Fence(workflow_id, token) for workflow_id, token, is_left in rows_written if not is_left}
-    if any(is_left for _, _, is_left in rows_written):
-        held |= settle_and_announce(params, "settle", using)
+        return {fence for each in endings for fence in settle_and_announce([each], "settle", using)}
+    rows = database.fetch("settle", settle_params(endings) | {"wakes_waiters": False}, using)
+    held = {endings[place].fence for place, is_left in rows if not is_left}
+    if any(is_left for _, is_left in rows):
+        held |= settle_and_announce(endings, "settle", using)
     return held
 
 
@@ -181,14 +174,20 @@ def settle_params(endings: Sequence[Ending], behind: Mapping[Fence, int] = NOTHI
     }
 
 
-def settle_and_announce(params: Mapping[str, Any], statement: str, using: str) -> set[Fence]:
+def settle_and_announce(endings: Sequence[Ending], statement: str, using: str) -> set[Fence]:
     """Write outcomes, wake who waits for them, and tell receivers, in one transaction; raises Refused."""
     with read_committed(using), transaction.atomic(using=using):
-        rows = database.fetch(statement, {**params, "wakes_waiters": True}, using)
-        ids = [workflow_id for workflow_id, _, _ in rows]
-        wake_waiters(ids, using)
-        announce(SETTLE, ids, using)
-    return {Fence(workflow_id, token) for workflow_id, token, _ in rows}
+        held = settle_waking(endings, statement, using)
+        announce(SETTLE, [fence.workflow_id for fence in held], using)
+    return held
+
+
+def settle_waking(endings: Sequence[Ending], statement: str, using: str) -> set[Fence]:
+    """Write outcomes and wake who waits for them, in the open transaction."""
+    rows = database.fetch(statement, settle_params(endings) | {"wakes_waiters": True}, using)
+    held = [endings[place].fence for place, _ in rows]
+    wake_waiters([fence.workflow_id for fence in held], using)
+    return set(held)
 
 
 def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:

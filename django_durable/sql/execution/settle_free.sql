@@ -2,13 +2,13 @@
 -- One that names a step of its run is written only if that is recorded: it may have been left for a lock.
 --   rides on   durable_workflow_status_pkey, durable_step_output_pkey
 --   locks      FOR NO KEY UPDATE SKIP LOCKED in id order
---   returns    id, token, whether its waiters are to be woken first; one that is missing was superseded or is locked elsewhere
+--   returns    place in the arrays from 0, whether its waiters are to be woken first; one that is missing was superseded or is locked elsewhere
 WITH ended AS MATERIALIZED (
     SELECT *
     FROM unnest(
         %(ids)s::text[], %(tokens)s::uuid[], %(statuses)s::text[], %(outputs)s::text[], %(errors)s::text[],
         %(steps)s::int[]
-    ) AS ended (id, token, status, output, error, step)
+    ) WITH ORDINALITY AS ended (id, token, status, output, error, step, place)
     WHERE ended.step IS NULL OR EXISTS (
         SELECT FROM durable_step_output AS s WHERE s.workflow_id = ended.id AND s.step = ended.step
     )

@@ -5,7 +5,9 @@ given AS MATERIALIZED (
         %(ids)s::text[], %(tokens)s::uuid[], %(steps)s::int[], %(names)s::text[], %(outputs)s::text[],
         %(errors)s::text[], %(serializations)s::text[], %(children)s::text[], %(attempts)s::int[],
         %(seconds)s::float8[]
-    ) AS s (workflow_id, token, step, name, output, error, serialization, child, attempts, seconds)
+    ) WITH ORDINALITY AS s (
+        workflow_id, token, step, name, output, error, serialization, child, attempts, seconds, place
+    )
     JOIN owned ON owned.id = s.workflow_id AND owned.claim_token = s.token
 ), written AS (
     INSERT INTO durable_step_output (
@@ -17,6 +19,6 @@ given AS MATERIALIZED (
     ON CONFLICT (workflow_id, step) DO NOTHING
     RETURNING workflow_id, step
 )
-SELECT given.workflow_id, given.token, given.step,
+SELECT given.place::int - 1,
     (given.workflow_id, given.step) IN (SELECT written.workflow_id, written.step FROM written)
 FROM given

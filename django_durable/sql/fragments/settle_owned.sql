@@ -8,11 +8,11 @@ settled AS (
     FROM ended
     JOIN owned USING (id)
     WHERE w.id = ended.id AND w.claim_token = ended.token AND NOT owned.is_left
-    RETURNING w.id, ended.token
+    RETURNING ended.place
 )
-SELECT settled.id, settled.token, false FROM settled
+SELECT settled.place::int - 1, false FROM settled
 UNION ALL
-SELECT ended.id, ended.token, true
+SELECT ended.place::int - 1, true
 FROM ended
 JOIN owned ON owned.id = ended.id AND owned.claim_token = ended.token
 WHERE owned.is_left

@@ -53,9 +53,8 @@ def _send_special(endings: list[Handed], locked: Aside[Write], using: str) -> li
 
 
 def _answer_checkpoints(some: list[Waiting], written: Written, locked: Aside[Write]) -> None:
-    for write in some:
-        workflow_id, token, step = write.checkpoint[:3]
-        if (workflow_id, token, step) in written.steps:
+    for place, write in enumerate(some):
+        if place in written.steps:
             _done(write, True, locked)
         elif write.fence in written.locked:
             locked.put(write.fence, write, time.monotonic())
