@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -66,24 +66,23 @@ class StepDeclaration:
     atomic: bool = False
     retries: RetryPolicy
     timeout: float | None = None
+    title: str = field(init=False)  # in messages
+    is_async: bool = field(init=False)
+    wants_idempotency_key: bool = field(init=False)
 
     def __post_init__(self) -> None:
         _check_name("step name", self.name)
         _check_body(f"step {self.name!r}", self.function)
+        key = _signature(self.function).parameters.get(KEY)
+        wants_key = key is not None and key.kind is not inspect.Parameter.POSITIONAL_ONLY
+        object.__setattr__(self, "wants_idempotency_key", wants_key)
+        object.__setattr__(self, "title", f"step {self.name!r}")
+        object.__setattr__(self, "is_async", _is_async(self.function))
         object.__setattr__(self, "timeout", _seconds(f"the timeout of step {self.name!r}", self.timeout))
         if self.atomic and self.is_async:
             raise InvalidOption(
                 f"step {self.name!r} is async, and Django has no async transactions: make it a plain def"
             )
-
-    @property
-    def is_async(self) -> bool:
-        return _is_async(self.function)
-
-    @property
-    def wants_idempotency_key(self) -> bool:
-        parameter = _signature(self.function).parameters.get(KEY)
-        return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
 
     @property
     def needs_idempotency_key(self) -> bool:

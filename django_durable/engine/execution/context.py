@@ -199,17 +199,25 @@ def running_workflow(context: WorkflowContext) -> Iterator[None]:
         _workflow.reset(token)
 
 
-@contextmanager
-def running_step(step: StepContext) -> Iterator[None]:
-    token = _step.set(step)
-    try:
+class running_step:
+    """A context manager for the body of a step."""
+
+    __slots__ = ("_step", "_token")
+
+    def __init__(self, step: StepContext) -> None:
+        self._step = step
+
+    def __enter__(self) -> None:
         for interrupt in interruptions:
-            interrupt(step, "before")
-        yield
-        for interrupt in interruptions:
-            interrupt(step, "after")
-    finally:
-        _step.reset(token)
+            interrupt(self._step, "before")
+        self._token = _step.set(self._step)
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        try:
+            for interrupt in interruptions if error is None else ():
+                interrupt(self._step, "after")
+        finally:
+            _step.reset(self._token)
 
 
 def current() -> WorkflowContext | None:

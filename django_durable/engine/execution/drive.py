@@ -113,10 +113,13 @@ def twin(function: Callable[P, R], name: str = "") -> Callable[P, Coroutine[Any,
 def drive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
     operation = asked.operation if isinstance(asked, Light) else asked
     answer = None
-    with _noting_loss(context):
+    try:
         while not isinstance(turn := _advance(operation, answer), _Finished):
             answer = _wait(turn)
         return turn.result(context)
+    except LOST as loss:
+        _note(loss, context)
+        raise
 
 
 def _wait(turn: Any) -> Any:
@@ -150,16 +153,24 @@ _advance_in_thread = sync_to_async(_advance_for_loop, thread_sensitive=True)
 
 
 async def _adrive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
-    with _noting_loss(context), _counted(context):
-        if isinstance(asked, Light):
-            operation = asked.operation
-            turn = _advance(operation, None)
-        else:
-            operation = asked
-            turn = await _advance_in_thread(operation, None)
-        while not isinstance(turn, _Finished):
-            turn = await _advance_in_thread(operation, await _await(context, turn))
-        return turn.result(context)
+    try:
+        with _counted(context):
+            return await _adrive_counted(context, asked)
+    except LOST as loss:
+        _note(loss, context)
+        raise
+
+
+async def _adrive_counted(context: WorkflowContext | None, asked: Operation | Light) -> Any:
+    if isinstance(asked, Light):
+        operation = asked.operation
+        turn = _advance(operation, None)
+    else:
+        operation = asked
+        turn = await _advance_in_thread(operation, None)
+    while not isinstance(turn, _Finished):
+        turn = await _advance_in_thread(operation, await _await(context, turn))
+    return turn.result(context)
 
 
 async def _adrive_freely(begin: Callable[[], Operation | Light]) -> Any:
@@ -192,18 +203,10 @@ async def _leave_or_linger(context: WorkflowContext, wait: Wait) -> None:
         branches.waits.remove(wait)
 
 
-class _noting_loss:
+def _note(loss: BaseException, context: WorkflowContext | None) -> None:
     """Once the run is lost, every further durable call of the body says so again."""
-
-    def __init__(self, context: WorkflowContext | None) -> None:
-        self.context = context
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if self.context is not None and isinstance(error, LOST) and self.context.broken_by is None:
-            self.context.broken_by = error
+    if context is not None and context.broken_by is None:
+        context.broken_by = loss
 
 
 class _counted:

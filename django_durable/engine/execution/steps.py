@@ -28,7 +28,7 @@ def call_step(
 ) -> Any:
     """The recorded result of this call, or that of running it now, which is handed over to be recorded."""
     return perform(
-        f"step {step.name!r}",
+        step.title,
         lambda: _begin(context, step, args, kwargs),
         is_async=step.is_async,
         instead=f"{getattr(step.function, '__name__', 'its')}.acall()",
@@ -39,7 +39,7 @@ def _begin(
     context: WorkflowContext, step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Operation | Light:
     if not context.is_async:
-        refuse_open_transaction(context, f"step {step.name!r}")
+        refuse_open_transaction(context, step.title)
     number = context.take_number()
     recorded = context.find(number, step.name)
     if recorded is not None:
@@ -65,7 +65,8 @@ def replay(recorded: Recorded) -> Any:
 
 def _run(context: WorkflowContext, number: int, step: StepDeclaration, body: Body) -> Operation:
     attempts = Attempts(step, context.run.id, number)
-    yield from remembered(context, attempts)
+    if -number in context.history:
+        yield from remembered(context, attempts)
     committed = False
     if step.atomic:
         ended, committed = yield from AtomicStep(context, attempts, body).run()
@@ -98,7 +99,7 @@ def _record(
     output = error = refusal = None
     try:
         if ended.error is None:
-            output = payloads.encode(ended.value, f"the result of step {step.name!r}", run.serialization)
+            output = payloads.encode(ended.value, f"the result of {step.title}", run.serialization)
     except (NotSerializable, PayloadTooLarge) as refused:
         refusal = refused
     if failure := refusal or ended.error:

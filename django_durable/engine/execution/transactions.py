@@ -111,9 +111,7 @@ class AtomicStep:
 
     def _encode(self, value: Any) -> str:
         try:
-            return payloads.encode(
-                value, f"the result of step {self.step.name!r}", self.context.run.serialization
-            )
+            return payloads.encode(value, f"the result of {self.step.title}", self.context.run.serialization)
         except (NotSerializable, PayloadTooLarge) as refused:
             self.unstorable = refused
             raise

@@ -45,10 +45,12 @@ def capture() -> str:
 def restored(headers: str | dict[str, Any]) -> Iterator[None]:
     """The surroundings of the enqueue, whatever those of this thread are; these are back afterwards."""
     given = json.loads(headers) if isinstance(headers, str) else headers
-    with ExitStack() as stack:
-        stack.enter_context(translation.override(given.get("language", django_settings.LANGUAGE_CODE)))
-        # None is the default zone, and takes what the body activates back with it
-        stack.enter_context(timezone.override(zones.found(given.get("timezone"))))
+    # the zone None is the default one, and takes what the body activates back with it
+    with (
+        translation.override(given.get("language", django_settings.LANGUAGE_CODE)),
+        timezone.override(zones.found(given.get("timezone"))),
+        ExitStack() as stack,
+    ):
         for path in settings().context:
             if path in given:
                 stack.enter_context(_hook(path).restored(given[path]))
