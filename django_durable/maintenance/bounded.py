@@ -15,7 +15,7 @@ FROZEN = 60_000  # milliseconds without a statement, after which the process is 
 
 @contextmanager
 def bounded(using: str) -> Iterator[None]:
-    """The server ends a statement that takes too long; and the transaction, where none follows, with its locks.
+    """The server ends a statement that takes too long, and the transaction, with its locks, if none follows.
 
     Inside a transaction of the caller's, which may rest as it likes, only the first holds.
     """
