@@ -19,6 +19,7 @@ from django_durable.worker.trouble import Outages, Trouble
 
 SHORTEST_PAUSE = 0.05
 LONGEST_PAUSE = 5.0
+SPREAD = 0.5  # the least part of a pause: a fleet that lost its database does not come back as one
 
 logger = logging.getLogger("django_durable.worker")
 
@@ -200,7 +201,8 @@ class Service:
             turn.trouble.failed(error)
         if isinstance(error, OperationalError | InterfaceError):
             self._drop_connection()
-        return min(SHORTEST_PAUSE * 2.0 ** min(turn.trouble.failures - 1, 16), self.longest_pause)
+        pause = min(SHORTEST_PAUSE * 2.0 ** min(turn.trouble.failures - 1, 16), self.longest_pause)
+        return pause * random.uniform(SPREAD, 1.0)
 
     def _drop_connection(self) -> None:
         with suppress(DatabaseError, InterfaceError):

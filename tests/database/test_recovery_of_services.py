@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.db import OperationalError, connections
 
-from django_durable.worker.service import Duty, Service
+from django_durable.worker.service import LONGEST_PAUSE, SHORTEST_PAUSE, SPREAD, Duty, Service
 from django_durable.worker.trouble import Outages
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -155,6 +155,15 @@ def test_a_wake_cuts_a_rest_but_not_the_pause_after_a_failure():
         service.wake()
     assert not failures.acquire(blocking=False)
     assert service.stop(LONGEST)
+
+
+def test_parts_of_many_workers_that_failed_together_try_again_apart():
+    services = [Service("part", Script(), using="default") for _ in range(20)]
+    for failures in range(8):
+        pauses = [service._failed(service._turns[0], ValueError("down")) for service in services]
+        longest = min(SHORTEST_PAUSE * 2**failures, LONGEST_PAUSE)
+        assert all(longest * SPREAD <= pause <= longest for pause in pauses)
+        assert max(pauses) - min(pauses) > longest * SPREAD / 4
 
 
 def test_a_tick_that_waits_for_an_answer_that_does_not_come_can_be_cut(caplog):
