@@ -9,8 +9,9 @@ WITH ended AS MATERIALIZED (
         %(ids)s::text[], %(tokens)s::uuid[], %(statuses)s::text[], %(outputs)s::text[], %(errors)s::text[],
         %(steps)s::int[]
     ) WITH ORDINALITY AS ended (id, token, status, output, error, step, place)
-    WHERE ended.step IS NULL OR EXISTS (
-        SELECT FROM durable_step_output AS s WHERE s.workflow_id = ended.id AND s.step = ended.step
+    -- not EXISTS, for which the whole table may be read once instead
+    WHERE ended.step IS NULL OR (
+        SELECT true FROM durable_step_output AS s WHERE s.workflow_id = ended.id AND s.step = ended.step
     )
 ), owned AS MATERIALIZED (
     SELECT w.id, w.claim_token, w.awaited AND NOT %(wakes_waiters)s AS is_left
