@@ -6,15 +6,18 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
 
+from django_durable import sql
 from django_durable.claim.claimer import Claimer
+from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Completed, Deferred, Overtaken
 from django_durable.core.run import Run
 from django_durable.core.states import Status
-from django_durable.engine.execution.recorder import Checkpoint, Ending
+from django_durable.engine.execution.recorder import Checkpoint, Ending, settle_params
 from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus
@@ -26,6 +29,10 @@ from tests.testapp.workflows import echo
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONGEST = 30
+MANY_STEPS = """
+INSERT INTO durable_step_output (workflow_id, step, name, serialization, attempts, started_at, completed_at)
+SELECT 'run' || i, 1, 'step', 'json', 1, now(), now() FROM generate_series(1, 10000) AS i
+"""
 
 
 class Desk:
@@ -106,6 +113,20 @@ def test_all_that_waits_goes_in_one_statement(desk, django_assert_num_queries):
     for future in waiting:
         future.result(LONGEST)
     assert len(steps()) == 20
+
+
+def test_many_endings_look_up_their_steps_one_by_one():
+    """However many they are, and however few steps there are yet: not in a hash of the whole table."""
+    fences = [Fence(f"run{number}", UUID(int=number)) for number in range(200)]
+    endings = [Ending(fence, Completed("1")) for fence in fences]
+    params = settle_params(endings, dict.fromkeys(fences, 1)) | {"wakes_waiters": False}
+    with connection.cursor() as cursor:
+        cursor.execute(MANY_STEPS)
+        cursor.execute("ANALYZE durable_step_output")
+        cursor.execute(f"EXPLAIN {sql.load('settle_free')}", params)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "using durable_step_output_pkey" in plan
+    assert "Seq Scan on durable_step_output" not in plan
 
 
 def test_all_that_ended_goes_in_one_statement(desk, django_assert_num_queries):
