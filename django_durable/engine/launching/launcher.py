@@ -37,6 +37,10 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 Parent = tuple[str | None, int | None]  # its id and the number of the step that starts the child
 NO_PARENT: Parent = (None, None)
 logger = logging.getLogger("django_durable.enqueue")
+NO_QUEUE = (
+    "queue %r does not exist yet: its workflows wait until it is made, "
+    "by DURABLE['QUEUES'] and migrate, in the admin, or with Queue.objects.set()"
+)
 
 
 def enqueue(name: str, options: Options, call: Call) -> Handle:
@@ -134,7 +138,7 @@ def _insert(params: dict[str, Any], rows: Sequence[tuple[str, str]], using: str)
         {**params, "ids": list(ids), "inputs": list(inputs)}
     )
     if not queue_exists:
-        logger.warning("queue %r does not exist yet: its workflows wait until it is created", params["queue"])
+        logger.warning(NO_QUEUE, params["queue"])
     if inserted:
         give_notice(using)
         workflow_enqueued.send_robust(Handle, ids=inserted, name=params["name"], queue=params["queue"])
