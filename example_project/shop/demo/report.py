@@ -21,10 +21,14 @@ from shop.demo.worker import Worker
 SHOWN = 5  # problems of one kind that are printed in full
 
 
+def say_title(bar: Bar) -> None:
+    """Before the first question to the database: a new server takes seconds to be made."""
+    bar.say("Windsock, prints of airports: durable workflows under fire\n")
+
+
 def say_setting(bar: Bar, admin: str) -> None:
     major, minor = connection.get_database_version()
     where = "DATABASE_URL" if settings.DATABASE_URL else _short(settings.DEVDB_ROOT)
-    bar.say("Windsock, prints of airports: durable workflows under fire\n")
     _say(bar, "database", f"PostgreSQL {major}.{minor}, {where}")
     _say(bar, "admin", admin)
 

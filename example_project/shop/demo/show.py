@@ -26,6 +26,7 @@ GLANCE = 0.1  # seconds between two looks at the tables
 def play(script: Script, out: OutputWrapper) -> bool:
     """Play the demo and print its report; False if anything was lost, doubled or left undone."""
     bar = Bar(out)
+    report.say_title(bar)
     stage.migrate()
     report.say_setting(bar, stage.admin())
     report.say_leftovers(bar, stage.leftovers())
