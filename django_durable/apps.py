@@ -32,8 +32,10 @@ class DurableConfig(AppConfig):
         from django_durable import checks  # noqa: F401
         from django_durable.engine import references, validation_errors
         from django_durable.engine.queues import keep_queues
+        from django_durable.models import sessions
 
         references.register()
+        sessions.register()
         validation_errors.register()
         _find_workflows()
         post_migrate.connect(keep_queues, sender=self, dispatch_uid="django_durable.queues")
