@@ -1,6 +1,8 @@
 """Django signals that other apps connect to.
 
-The first group is sent with `send_robust` after the fact: a receiver's error is logged and contained.
+`workflow_enqueued` and `executor_lost` are sent with `send_robust`, once it is so: a receiver's error is
+logged and contained. An enqueue may still be rolled back with its transaction.
+
 `transition` is sent once for each verb of `core.states.TRANSITIONS` that is done to a run, inside the
 transaction that does it: `run` is the run as it is then, `verb` the verb. A claim has the sender
 `core.run.Run` and gives that; all else has the sender `WorkflowStatus` and gives the row. The verb of an
@@ -17,11 +19,6 @@ from __future__ import annotations
 from django.dispatch import Signal
 
 workflow_enqueued = Signal()
-workflow_started = Signal()
-workflow_finished = Signal()
-workflow_retrying = Signal()
-step_finished = Signal()
-queue_paused = Signal()
 executor_lost = Signal()
 
 transition = Signal()

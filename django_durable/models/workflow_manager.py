@@ -10,7 +10,7 @@ from django.db import models
 from django_durable.core.planning.budget import InFlight, QueueLimits
 from django_durable.core.planning.candidates import Candidate, Place
 from django_durable.core.run import Run
-from django_durable.core.states import ACTIVE, FINAL
+from django_durable.core.states import ACTIVE
 from django_durable.models import database
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ else:
 class WorkflowQuerySet(Runs):
     def active(self) -> Self:
         return self.filter(status__in=sorted(ACTIVE))
-
-    def final(self) -> Self:
-        return self.filter(status__in=sorted(FINAL))
 
 
 class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: ignore[misc]
