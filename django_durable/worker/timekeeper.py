@@ -52,7 +52,7 @@ class Timekeeper(Duty):
         now = time.monotonic()
         rest = self._put_off(now)
         if rest <= 0:
-            self._patience.is_over(now)
+            self._patience.answer(now)
             rest = self._look()
             self._looks_at = time.monotonic() + rest
         return rest

@@ -29,9 +29,9 @@ class Heat:
         self.patience.begin(now)
 
     def answers(self, now: float) -> bool:
-        """Whether a notice is answered now: in vain, until something is found."""
+        """Whether a notice is answered now, and asked for once more if that was in vain."""
         latest = HOT + LONGER * self.patience.length
-        if not self.patience.is_over(now):
+        if not self.patience.answer(now):
             return False
         self._next_hot = now + SOON
         self._again_at = now + self.patience.between(SOON, latest)

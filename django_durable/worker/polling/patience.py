@@ -30,8 +30,8 @@ class Patience:
         if self.ends_at == math.inf:
             self.ends_at = now + self.between(0.0, self.length)
 
-    def is_over(self, now: float) -> bool:
-        """Whether a notice is answered now: in vain, until something is found."""
+    def answer(self, now: float) -> bool:
+        """Answer the notice that waits, if its time has come; in vain, until something is found."""
         if now < self.ends_at:
             return False
         self.ends_at = math.inf
