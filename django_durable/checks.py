@@ -28,7 +28,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     faults = [fault for attempt in (settings, declared_queues, _import_paths) if (fault := _fault(attempt))]
     if faults:
         return [Error(str(faults[0]), hint="Correct the setting DURABLE.", id="durable.E003")]
-    return list(_mismatches(settings()))
+    return [*_mismatches(settings()), *_seldom(settings().lease)]
 
 
 @register(TAG)
@@ -90,6 +90,18 @@ def _mismatches(given: Settings) -> Iterator[CheckMessage]:
             hint="30 s is the default.",
             id="durable.W002",
         )
+
+
+def _seldom(lease: float) -> Iterator[CheckMessage]:
+    for queue in declared_queues():
+        if queue.polling_interval is not None and queue.polling_interval >= lease:
+            yield Warning(
+                f"DURABLE['QUEUES'][{queue.name!r}]['polling_interval'] ({queue.polling_interval:g} s) is not "
+                f"below DURABLE['LEASE'] ({lease:g} s): a run given back or taken over waits longer than it "
+                "took to notice",
+                hint="Ask more often, or raise the lease.",
+                id="durable.W001",
+            )
 
 
 def _aliases() -> list[str]:

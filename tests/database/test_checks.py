@@ -116,6 +116,8 @@ def test_a_psycopg_too_old_is_an_error(monkeypatch, version, is_enough):
         ({"LEASE": 4}, ["durable.W002"]),
         ({"LEASE": 5}, []),
         ({"LEASE": 1, "POLL_INTERVAL": 5}, ["durable.W001", "durable.W002"]),
+        ({"LEASE": 30, "QUEUES": {"slow": {"polling_interval": 30}}}, ["durable.W001"]),
+        ({"LEASE": 30, "QUEUES": {"slow": {"polling_interval": 29}}}, []),
     ],
     ids=str,
 )

@@ -273,6 +273,15 @@ def test_a_named_queue_without_a_row_is_told_once_and_served_when_it_comes(caplo
     assert watch.taken == ["later"]
 
 
+def test_a_queue_that_is_asked_for_more_seldom_than_leases_end_is_told_once(caplog):
+    QueueFactory.create(name="slow", polling_interval=30.0)
+    QueueFactory.create(name="quick", polling_interval=29.9)
+    with caplog.at_level(logging.WARNING, "django_durable"):
+        watch = Watch(slots=1, lease=30.0)
+        watch.queue_set.tick()
+    assert [(record.event, record.queue) for record in caplog.records] == [("seldom", "slow")]
+
+
 def test_a_queue_that_is_gone_is_forgotten_and_one_that_is_back_is_served():
     watch = Watch(slots=1)
     row = Queue.objects.get()

@@ -125,3 +125,13 @@ def test_a_run_that_woke_had_started_long_before(drain: Drain) -> None:
     assert sorted(r.id for r in runs) == sorted([run.id, *other])
     release(runs, "default", unbegun=[r for r in runs if r.id == run.id])
     assert RateStart.objects.count() == 2
+
+
+def test_what_started_before_there_was_a_rate_counts_for_none(claimer: Claimer) -> None:
+    Queue.objects.set("free", concurrency=9)
+    for number in range(3):
+        echo.using(queue="free").enqueue(number)
+    assert len(claimer.claim("free", 1).runs) == 1
+    Queue.objects.set("free", rate_limit=1, rate_period=HOUR)
+    assert len(claimer.claim("free", 2).runs) == 1
+    assert claimer.claim("free", 1).runs == []

@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from django_durable import logs
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Overtaken, Parked
@@ -65,6 +66,20 @@ def test_what_was_not_said_is_not_said_again():
         "--shutdown-timeout=25.0",
         "--verbosity=1",
     ]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--queue=a", "--exclude=a"], ["--queue=a", "--exclude=b", "--exclude=a"]]
+)
+@pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
+def test_a_worker_of_no_queue_is_refused(arguments, processes):
+    with pytest.raises(CommandError, match="--exclude leaves out all that --queue names: a"):
+        call_command("run_queues", "--skip-checks", processes, *arguments)
+
+
+def test_a_worker_of_some_of_the_queues_or_of_all_others_is_not_refused():
+    assert not worker_options(parse("--queue=a", "--queue=b", "--exclude=a")).serves_nothing
+    assert not worker_options(parse("--exclude=a")).serves_nothing
 
 
 def test_without_a_word_the_settings_hold(settings):

@@ -119,9 +119,12 @@ def _close_idle_connections() -> None:
 
 def _told(options: dict[str, Any]) -> WorkerOptions:
     try:
-        return worker_options(options)
+        told = worker_options(options)
     except ImproperlyConfigured as error:  # where the checks were left out
         raise CommandError(first_line(error)) from None
+    if told.serves_nothing:
+        raise CommandError(f"--exclude leaves out all that --queue names: {', '.join(told.queues)}")
+    return told
 
 
 def _require_driver() -> None:

@@ -23,3 +23,8 @@ class WorkerOptions:
     maintains: bool = True
     worker_id: str = ""
     heartbeat_file: Path | None = None
+
+    @property
+    def serves_nothing(self) -> bool:
+        """Whether each queue that is named is left out again."""
+        return bool(self.queues) and set(self.queues) <= set(self.exclude)

@@ -53,7 +53,9 @@ class Tree:
         most = math.inf if options.max_tasks is None else options.max_tasks
         self.pool = Pool(options.slots, self.recorder, self.tally, self.using, most=most)
         self.heartbeat = Heartbeat(self._registration(settings), options.heartbeat_file)
-        self.queue_set = QueueSet(self.using, options.poll_interval, options.queues, options.exclude)
+        self.queue_set = QueueSet(
+            self.using, options.poll_interval, options.queues, options.exclude, lease=settings.lease
+        )
         self.poller = Poller(self.queue_set, self.pool, self.heartbeat, self.using)
         self.timekeeper = Timekeeper(self.using)
         self.services = self._services(settings)
