@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from django_durable import conf
 from django_durable.engine.declared import workflows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -51,3 +53,9 @@ def test_every_line_of_the_checklist_names_a_test_or_says_why_not():
     rows = re.findall(r"^\|(.+)\|(.+)\|$", (DOCS / "checklist.md").read_text(), re.MULTILINE)
     told = [answer for _, answer in rows if answer.strip() not in {"shown by", "---"}]
     assert [answer for answer in told if "`tests/" not in answer and "*" not in answer] == []
+
+
+def test_the_page_of_settings_has_each_key_with_its_default():
+    rows = re.findall(r"^\| `([A-Z_]+)` \| `(.+?)` \|", (DOCS / "settings.md").read_text(), re.MULTILINE)
+    told = {key: default if key == "SERIALIZER" else ast.literal_eval(default) for key, default in rows}
+    assert told == {key: getattr(conf.Settings(), name) for key, name in conf.KEYS.items()}
