@@ -14,7 +14,7 @@ from typing import Any
 from django_durable.core.identifiers import check_identifier, check_priority
 from django_durable.core.options import Options
 from django_durable.core.payloads.excerpt import quoted
-from django_durable.engine import listing, transitions
+from django_durable.engine import listing, transitions, verbs
 from django_durable.engine.execution import replay as replaying
 from django_durable.engine.execution.context import refuse_inside
 from django_durable.engine.execution.drive import at_once, perform, twin
@@ -37,9 +37,7 @@ def cancel(ids: Runs, *, reason: str = "", cascade: bool = False) -> list[str]:
 
     A body whose own run is among them ends there, once the others are cancelled.
     """
-    changed: list[str] = transitions.managed_cancel(
-        ids_of(ids), reason=reason, cascade=cascade, using=database.alias()
-    )
+    changed: list[str] = verbs.cancel(ids_of(ids), reason=reason, cascade=cascade, using=database.alias())
     return changed
 
 
@@ -130,7 +128,7 @@ def pause(queues: str | Iterable[str]) -> int:
     Raises Queue.DoesNotExist, and pauses none, if one of them is not there.
     """
     names = _queue_names(queues)
-    changed: int = transitions.managed("pause", lambda: _existing(names).pause())
+    changed: int = verbs.as_step("pause", lambda: _existing(names).pause())
     return changed
 
 
@@ -140,14 +138,14 @@ def unpause(queues: str | Iterable[str]) -> int:
     Raises Queue.DoesNotExist, and lets none go on, if one of them is not there.
     """
     names = _queue_names(queues)
-    changed: int = transitions.managed("unpause", lambda: _existing(names).unpause())
+    changed: int = verbs.as_step("unpause", lambda: _existing(names).unpause())
     return changed
 
 
 def set_latest_version(name: str) -> None:
     """Make a registered version the one that unversioned runs are for; raises AppVersion.DoesNotExist."""
     version = check_identifier("app version", name)
-    promoted: Any = transitions.managed("set_latest_version", lambda: _promote(version))
+    promoted: Any = verbs.as_step("set_latest_version", lambda: _promote(version))
     return promoted  # nothing; for its twin what is to be awaited
 
 
@@ -162,7 +160,7 @@ def handle(workflow_id: str | Handle) -> Handle:
 
 
 def _do(verb: str, act: Any) -> list[str]:
-    changed: list[str] = transitions.managed(verb, lambda: act(database.alias()))
+    changed: list[str] = verbs.as_step(verb, lambda: act(database.alias()))
     return changed
 
 

@@ -12,7 +12,7 @@ from django.db import connections
 
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import FINAL, Status
-from django_durable.engine import transitions
+from django_durable.engine import transitions, verbs
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import Operation, Pause, Raised, at_once, perform, twin
 from django_durable.engine.execution.effects import observe
@@ -135,7 +135,7 @@ class Handle:
 
         With `cascade` the runs it started go too. A body that cancels its own run ends there.
         """
-        answer: Any = transitions.managed_cancel([self.id], reason=reason, cascade=cascade, using=self.using)
+        answer: Any = verbs.cancel([self.id], reason=reason, cascade=cascade, using=self.using)
         return answer
 
     def resume(self, *, queue: str | None = None) -> None:
@@ -160,7 +160,7 @@ class Handle:
             "app_version": app_version,
             "using": self.using,
         }
-        copies: Any = transitions.managed(
+        copies: Any = verbs.as_step(
             "fork", lambda: transitions.fork([self.id], **given), lambda ids: Handle(ids[0], self._using)
         )
         return copies
@@ -186,7 +186,7 @@ class Handle:
         return seen if isinstance(seen, Raised) else self
 
     def _do(self, verb: str, act: Callable[[list[str]], list[str]]) -> Any:
-        return transitions.managed(verb, lambda: act([self.id]))
+        return verbs.as_step(verb, lambda: act([self.id]))
 
     def _observe(self) -> Any:
         return perform("status", self._observation, instead="astatus()")

@@ -1,7 +1,7 @@
 """The one door for each verb that comes from outside an execution; guards are those of core.states.
 
 Every verb takes many ids, changes those whose status allows it in one statement, and raises for a single id
-that it could not change. `managed` makes a verb a recorded step of the body that calls it.
+that it could not change.
 """
 
 from __future__ import annotations
@@ -17,16 +17,12 @@ from django_durable.core.options import Options
 from django_durable.core.payloads import failures
 from django_durable.core.states import TRANSITIONS, sources
 from django_durable.core.uuid7 import uuid7
-from django_durable.engine.execution.context import current
-from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
-from django_durable.engine.execution.effects import Done, effect, guarded
 from django_durable.engine.execution.origins import Origin
 from django_durable.engine.execution.outages import through_conflicts
 from django_durable.engine.launching.notices import give_notice
 from django_durable.engine.retrying import go_on, origin_in
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import (
-    Cancel,
     Deduplicated,
     InvalidOption,
     TransitionRefused,
@@ -41,38 +37,6 @@ from django_durable.models.workflow import WorkflowStatus
 R = TypeVar("R")
 
 HEIR = "its parent was cancelled"
-
-
-def managed(verb: str, act: Callable[[], Any], becomes: Callable[[Any], Any] = lambda value: value) -> Any:
-    """What the verb gives; inside a body it is a step, and done once whatever happens to its worker."""
-    return perform(f"{verb}()", lambda: _converted(_begin(verb, act), becomes))
-
-
-def _begin(verb: str, act: Callable[[], Any]) -> Operation:
-    context = current()
-    if context is None:
-        return at_once(lambda: guarded(act))
-    return effect(context, f"durable.{verb}", lambda number: Done(act()), own_row_first=False)
-
-
-def _converted(operation: Operation, becomes: Callable[[Any], Any]) -> Operation:
-    value = yield from operation
-    return value if isinstance(value, Raised) else becomes(value)
-
-
-def managed_cancel(ids: Sequence[str], *, reason: str, cascade: bool, using: str) -> Any:
-    """The same for `cancel`. The run whose body asks ends last, by raising Cancel there."""
-    context = current()
-    own = None if context is None else context.run.id
-    if not cascade and set(ids) == {own}:
-        raise Cancel(reason)
-
-    def ended(changed: list[str]) -> list[str]:
-        if own in changed:
-            raise Cancel(reason or (HEIR if own not in ids else ""))
-        return changed
-
-    return managed("cancel", lambda: cancel(ids, reason=reason, cascade=cascade, using=using, own=own), ended)
 
 
 def cancel(
