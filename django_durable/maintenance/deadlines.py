@@ -34,7 +34,7 @@ class Deadlines:
         self.batch = batch
 
     def run_once(self) -> Ended:
-        """Cancel one batch of each kind, the latest first."""
+        """Cancel one batch of each kind, those that are overdue the longest first."""
         return Ended(self._cancel("time_out", "deadline"), self._cancel("expire", "expired"))
 
     def _cancel(self, statement: str, reason: str) -> tuple[str, ...]:

@@ -77,8 +77,12 @@ class Recovery:
         executor = next((found for (found,) in lost if found not in done.left), None)
         if executor is None:
             return False
-        if not self._give_back(executor, done, refused):
-            done.executors.append(executor) if forget(executor, self.using) else done.left.add(executor)
+        if self._give_back(executor, done, refused):
+            return True
+        if forget(executor, self.using):
+            done.executors.append(executor)
+        else:
+            done.left.add(executor)
         return True
 
     def _recover_orphan(self, orphan: UUID, done: Recovered) -> bool:
