@@ -9,7 +9,7 @@ transaction that does it: `run` is the run as it is then, `verb` the verb. A cla
 outcome is "settle".
 A run that is put in line for the first time, or deleted, changes no status and is not told of.
 
-A receiver that raises undoes the change. A verb that somebody called raises `models.announcing.Refused`; a
+A receiver that raises undoes the change. A verb that somebody called raises `exceptions.Refused`; a
 claim, an outcome, a wait or what maintenance does is tried again later, and holds up no other run but those
 that the same claim took. While anybody listens, each outcome has a transaction of its own.
 """

@@ -18,6 +18,7 @@
     ├── WorkflowIDInUse            the id is taken and the caller asked for a new run
     ├── Deduplicated               an active run holds the deduplication id
     ├── TransitionRefused          the run's status does not allow the verb
+    ├── Refused                    a receiver of the signal `transition` did not let a change be
     ├── ResultTimeout              the run did not end in time; it goes on
     ├── UnexpectedStep             a replay met another step than the one recorded
     ├── StepFailed                 an error that could not be rebuilt with its own type
@@ -58,40 +59,43 @@ from django_durable.exceptions.controlflow import (
     Suspended,
 )
 from django_durable.exceptions.errors import (
-    AnotherThread,
-    AsyncBodyNeeded,
-    AwaitNeeded,
     ChildCancelled,
     ConflictingWorkflow,
     Deduplicated,
     DuplicateDeclaration,
     DurableError,
-    InsideTransaction,
-    InsideWorkflow,
     InvalidIdentifier,
     InvalidLimit,
     InvalidOption,
     NotSerializable,
-    OutsideWorkflow,
     PayloadTooLarge,
     PayloadUnreadable,
     ReferenceLost,
+    Refused,
     ResultTimeout,
     StepFailed,
     StepRetriesExhausted,
     StepTimeout,
     StreamClosed,
-    TooManyBranches,
     TransitionRefused,
     UnexpectedStep,
     UnknownSerialization,
     UnknownWorkflow,
-    UnorderedTask,
     WorkflowCancelled,
     WorkflowFailed,
     WorkflowIDInUse,
     WorkflowNotFound,
     WorkflowParked,
+)
+from django_durable.exceptions.misplaced import (
+    AnotherThread,
+    AsyncBodyNeeded,
+    AwaitNeeded,
+    InsideTransaction,
+    InsideWorkflow,
+    OutsideWorkflow,
+    TooManyBranches,
+    UnorderedTask,
 )
 
 __all__ = [
@@ -117,6 +121,7 @@ __all__ = [
     "PayloadTooLarge",
     "PayloadUnreadable",
     "ReferenceLost",
+    "Refused",
     "ResultTimeout",
     "Snooze",
     "StepFailed",

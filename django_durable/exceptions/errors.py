@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class DurableError(Exception):
@@ -135,6 +136,19 @@ class TransitionRefused(DurableError):
         self.status = status
 
 
+class Refused(DurableError):
+    """A receiver of `transition` raised, so the run stays as it was; no value or connection is at fault."""
+
+    def __init__(self, workflow_id: str, verb: str) -> None:
+        what = "the outcome" if verb == "settle" else f"the {verb}"
+        super().__init__(f"a receiver of 'transition' refused {what} of workflow {workflow_id!r}")
+        self.workflow_id = workflow_id
+        self.verb = verb
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.workflow_id, self.verb)
+
+
 class ResultTimeout(DurableError, TimeoutError):
     def __init__(self, workflow_id: str, timeout: float) -> None:
         super().__init__(f"workflow {workflow_id!r} has no result after {timeout:g} s; it goes on")
@@ -213,73 +227,8 @@ class WorkflowParked(DurableError):
         self.workflow_id = workflow_id
 
 
-class OutsideWorkflow(DurableError, RuntimeError):
-    def __init__(self, call: str) -> None:
-        super().__init__(f"{call} can only be called from the body of a running workflow")
-
-
-class InsideWorkflow(DurableError, RuntimeError):
-    def __init__(self, call: str) -> None:
-        super().__init__(
-            f"{call} is not recorded, so a workflow body cannot call it: a replay would see another answer; "
-            "call it in a step"
-        )
-
-
 class StreamClosed(DurableError):
     def __init__(self, workflow_id: str, key: str) -> None:
         super().__init__(f"stream {key!r} of workflow {workflow_id!r} is closed; nothing can follow its end")
         self.workflow_id = workflow_id
         self.key = key
-
-
-class AwaitNeeded(DurableError, RuntimeError):
-    def __init__(self, call: str, instead: str) -> None:
-        super().__init__(f"{call} would block the event loop of an async body; use `await {instead}`")
-
-
-class AsyncBodyNeeded(DurableError, RuntimeError):
-    def __init__(self) -> None:
-        super().__init__(
-            "a call that was awaited has to wait for longer than a worker stays with it, and the body around "
-            "it is no async def: make the call in its blocking form, or the body async"
-        )
-
-
-class AnotherThread(DurableError, RuntimeError):
-    def __init__(self, workflow_id: str) -> None:
-        super().__init__(
-            f"a durable call of workflow {workflow_id!r} came from another thread than its body's; calls of "
-            "several threads are numbered as they happen to come, and a replay would mix them up. Use them "
-            "inside a step, or make the body an async def and use asyncio.gather; async code that a plain "
-            "body needs is run by asgiref's async_to_sync"
-        )
-        self.workflow_id = workflow_id
-
-
-class UnorderedTask(DurableError, RuntimeError):
-    def __init__(self, workflow_id: str) -> None:
-        super().__init__(
-            f"asyncio.as_completed started a coroutine of workflow {workflow_id!r} that makes durable calls; "
-            "it starts them in no order, so a replay could not tell which is which: make tasks first, as in "
-            "asyncio.as_completed([asyncio.create_task(branch) for branch in branches])"
-        )
-        self.workflow_id = workflow_id
-
-
-class TooManyBranches(DurableError, RuntimeError):
-    def __init__(self, workflow_id: str, number: int) -> None:
-        super().__init__(
-            f"two calls of workflow {workflow_id!r} fell on the number {number}: its body makes too many "
-            "calls in tasks within tasks; make child workflows of some"
-        )
-        self.workflow_id = workflow_id
-        self.number = number
-
-
-class InsideTransaction(DurableError, RuntimeError):
-    def __init__(self, call: str) -> None:
-        super().__init__(
-            f"{call} needs a transaction of its own, so it cannot run inside atomic(): "
-            "its locks and counts would rest on an old snapshot"
-        )

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
+from django_durable.exceptions import Refused
 from django_durable.maintenance.bounded import bounded
-from django_durable.models.announcing import Refused
 
 MOST = 20  # refusals of one batch, each of which repeats it
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from django_durable.core.run import Run
+from django_durable.exceptions import Refused as Refused
 from django_durable.models import database
 from django_durable.models.outage import tells_of_the_line
 from django_durable.models.workflow import WorkflowStatus
@@ -16,19 +17,6 @@ from django_durable.signals import transition
 
 SETTLE = "settle"
 CLAIM = "claim"
-
-
-class Refused(Exception):
-    """A receiver raised, so the run stays as it was; that is the fault of no value and no connection."""
-
-    def __init__(self, workflow_id: str, verb: str) -> None:
-        what = "the outcome" if verb == SETTLE else f"the {verb}"
-        super().__init__(f"a receiver of 'transition' refused {what} of workflow {workflow_id!r}")
-        self.workflow_id = workflow_id
-        self.verb = verb
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.workflow_id, self.verb)
 
 
 def has_receivers() -> bool:

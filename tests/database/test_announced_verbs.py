@@ -19,13 +19,13 @@ from django_durable.core.outcomes import Deferred, Waiting
 from django_durable.core.run import Run
 from django_durable.core.states import TRANSITIONS, Status
 from django_durable.core.waits import Wait
+from django_durable.exceptions import Refused
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.promoter import Promoter
 from django_durable.maintenance.recovery import Recovery
 from django_durable.maintenance.release import release
 from django_durable.maintenance.waker import Waker
 from django_durable.models import Queue, WorkflowStatus
-from django_durable.models.announcing import Refused
 from django_durable.models.database import Clock
 from django_durable.signals import transition
 from tests.database.test_recording import claimed, desk

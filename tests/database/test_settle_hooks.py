@@ -12,8 +12,8 @@ from django.db import DatabaseError, connection
 from django_durable import recv, send, workflow
 from django_durable.core.outcomes import Completed, Deferred, Failed
 from django_durable.core.states import Status
+from django_durable.exceptions import Refused
 from django_durable.models import WorkflowStatus
-from django_durable.models.announcing import Refused
 from django_durable.signals import transition
 from tests.database.test_recording import claimed, desk, statuses
 from tests.testapp.models import Ledger
