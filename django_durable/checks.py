@@ -96,9 +96,9 @@ def _seldom(lease: float) -> Iterator[CheckMessage]:
     for queue in declared_queues():
         if queue.polling_interval is not None and queue.polling_interval >= lease:
             yield Warning(
-                f"DURABLE['QUEUES'][{queue.name!r}]['polling_interval'] ({queue.polling_interval:g} s) is not "
-                f"below DURABLE['LEASE'] ({lease:g} s): a run given back or taken over waits longer than it "
-                "took to notice",
+                f"DURABLE['QUEUES'][{queue.name!r}]['polling_interval'] ({queue.polling_interval:g} s) is "
+                f"not below DURABLE['LEASE'] ({lease:g} s): a run given back or taken over waits longer than "
+                "it took to notice",
                 hint="Ask more often, or raise the lease.",
                 id="durable.W001",
             )

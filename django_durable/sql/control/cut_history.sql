@@ -34,20 +34,30 @@ WITH asked AS MATERIALIZED (
     UPDATE durable_message AS m
     SET consumed_step = NULL
     FROM given
-    WHERE m.workflow_id = given.id AND (m.consumed_step >= given.step OR EXISTS (SELECT FROM failed WHERE failed.id = m.workflow_id AND failed.step = m.consumed_step))
+    WHERE m.workflow_id = given.id AND (
+        m.consumed_step >= given.step
+        OR EXISTS (SELECT FROM failed WHERE failed.id = m.workflow_id AND failed.step = m.consumed_step)
+    )
 ), streams AS (
     DELETE FROM durable_stream_entry AS t
     USING given
-    WHERE t.workflow_id = given.id AND (t.step >= given.step OR EXISTS (SELECT FROM failed WHERE failed.id = t.workflow_id AND failed.step = t.step))
+    WHERE t.workflow_id = given.id AND (
+        t.step >= given.step
+        OR EXISTS (SELECT FROM failed WHERE failed.id = t.workflow_id AND failed.step = t.step)
+    )
 ), history AS (
     DELETE FROM durable_event_history AS h
     USING given
-    WHERE h.workflow_id = given.id AND (h.step >= given.step OR EXISTS (SELECT FROM failed WHERE failed.id = h.workflow_id AND failed.step = h.step))
+    WHERE h.workflow_id = given.id AND (
+        h.step >= given.step
+        OR EXISTS (SELECT FROM failed WHERE failed.id = h.workflow_id AND failed.step = h.step)
+    )
 ), kept AS MATERIALIZED (
     SELECT DISTINCT ON (h.workflow_id, h.key) h.workflow_id, h.key, h.value, h.serialization, h.set_at
     FROM durable_event_history AS h
     JOIN given ON given.id = h.workflow_id
-    WHERE h.step < given.step AND NOT EXISTS (SELECT FROM failed WHERE failed.id = h.workflow_id AND failed.step = h.step)
+    WHERE h.step < given.step
+        AND NOT EXISTS (SELECT FROM failed WHERE failed.id = h.workflow_id AND failed.step = h.step)
     ORDER BY h.workflow_id, h.key, h.step DESC
 ), restored AS (
     UPDATE durable_event AS e

@@ -1,5 +1,5 @@
 -- Put woken runs of queues where waiting holds no slot back in line, at their old place.
---   rides on   durable_wake_into_line, one seek a queue
+--   rides on   durable_wake_into_line, one seek a queue; durable_workflow_status_pkey
 --   locks      FOR NO KEY UPDATE SKIP LOCKED
 --   returns    the ids, and the queues they joined
 WITH due AS MATERIALIZED (
