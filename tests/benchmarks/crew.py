@@ -17,12 +17,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def workers(count: int, *arguments: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """`run_queues` processes that end with the block."""
+    """`run_queues` processes that end with the block; `{number}` in an argument is that of its process."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.benchmarks.worker_settings"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "example_project")])
     command = [sys.executable, "-m", "django", "run_queues", "-v0", *arguments]
     crew = [
-        subprocess.Popen(command, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL) for _ in range(count)
+        subprocess.Popen(
+            [part.format(number=number) for part in command],
+            env=environment,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+        )
+        for number in range(count)
     ]
     try:
         yield crew

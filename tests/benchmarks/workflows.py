@@ -1,5 +1,7 @@
 """Workflows of five steps through whole worker processes of 100 slots, and one workflow of many steps alone.
 
+Processes run where the system puts them, and each kept on one core (`--core`).
+
 Time runs by the database's clock, without the start-up of processes: from the enqueue of all runs, or from
 the start of the one, to the last end.
 """
@@ -26,20 +28,21 @@ def run(quick: bool, only: Sequence[str]) -> Report:
     report = Report("workflows")
     for processes in (1, 2):
         if not only or str(processes) in only:
-            _many(report, RUNS // (5 if quick else 1), processes)
+            for kept in (True, False):
+                _many(report, RUNS // (5 if quick else 1), processes, kept)
     if not only or "alone" in only:
         _alone(report, ALONE // (5 if quick else 1))
     return report
 
 
-def _many(report: Report, runs: int, processes: int) -> None:
+def _many(report: Report, runs: int, processes: int, kept: bool) -> None:
     _empty()
-    with workers(processes, f"--slots={SLOTS}"):
+    with workers(processes, f"--slots={SLOTS}", *(["--core={number}"] if kept else [])):
         until(lambda: _executors() == processes, 60)
         steps.enqueue_many([((STEPS,), {})] * runs)
         until(lambda: _left() == 0, 300, GLANCE)
     seconds = _seconds("min(created_at)", "max(completed_at)")
-    named = {"runs": runs, "steps": STEPS, "processes": processes, "slots": SLOTS}
+    named = {"runs": runs, "steps": STEPS, "processes": processes, "slots": SLOTS, "kept_on_a_core": kept}
     report.add("workflows_per_s", runs / seconds, "workflows/s", **named)
     report.add("steps_per_s", runs * STEPS / seconds, "steps/s", **named)
 

@@ -59,6 +59,28 @@ def test_each_child_has_an_id_of_its_own():
     assert "--worker-id=here-2" in child_arguments(parse("--worker-id=here"), 2)
 
 
+def test_each_child_has_a_core_of_its_own():
+    assert "--core=3" in child_arguments(parse("--core=1"), 3)
+
+
+def test_a_process_that_is_kept_on_a_core_starts_its_threads_there():
+    code = (
+        "import os, threading; from django_durable.worker.process.core import cores, keep_on; own = cores(); "
+        "keep_on(len(own) + 1); seen = []; "
+        "thread = threading.Thread(target=lambda: seen.append(cores())); thread.start(); thread.join(); "
+        "print(seen == [[own[1 % len(own)]]])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_a_system_that_keeps_no_process_on_a_core_says_so(monkeypatch, capsys):
+    monkeypatch.delattr("os.sched_getaffinity")
+    with pytest.raises(SystemExit):
+        parse("--core=0")
+    assert "this system keeps no process on a core" in capsys.readouterr().err
+
+
 def test_what_was_not_said_is_not_said_again():
     assert child_arguments(parse(), 1) == [
         "--child",

@@ -13,6 +13,7 @@ from django_durable.core.identifiers import check_identifier
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models import database
+from django_durable.worker.process.core import cores
 from django_durable.worker.process.options import WorkerOptions
 
 HANDED_ON = {
@@ -64,6 +65,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="ID",
         help="what the executor is called instead of by its host's name",
     )
+    add(
+        "--core",
+        type=_core,
+        metavar="N",
+        help="keep the process on the N-th of its cores, from 0, and the next of --processes on the next: "
+        "for short steps in Python, which take turns anyway",
+    )
     add("--heartbeat-file", type=Path, metavar="PATH", help="touched whenever the lease is renewed")
     add("--format", choices=("text", "json"), help="log lines of this form, whatever LOGGING says")
     add("--child", action="store_true", help=argparse.SUPPRESS)
@@ -86,6 +94,7 @@ def worker_options(given: Mapping[str, Any]) -> WorkerOptions:
         maintains=not given["no_maintenance"],
         worker_id=given["worker_id"] or "",
         heartbeat_file=given["heartbeat_file"],
+        core=given["core"],
     )
 
 
@@ -97,9 +106,17 @@ def child_arguments(given: Mapping[str, Any], number: int) -> list[str]:
         for item in value if isinstance(value, list) else [value]:
             said += [] if item is None else [f"{option}={item}"]
     said += [flag for name, flag in FLAGS.items() if given[name]]
+    if given["core"] is not None:
+        said.append(f"--core={given['core'] + number - 1}")
     if given["worker_id"]:
         said.append(f"--worker-id={given['worker_id']}-{number}")
     return said
+
+
+def _core(text: str) -> int:
+    if not cores():
+        raise argparse.ArgumentTypeError("this system keeps no process on a core")
+    return int(_from(0, int)(text))
 
 
 def _named(kind: str) -> Callable[[str], str]:

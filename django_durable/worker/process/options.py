@@ -23,6 +23,7 @@ class WorkerOptions:
     maintains: bool = True
     worker_id: str = ""
     heartbeat_file: Path | None = None
+    core: int | None = None
 
     @property
     def serves_nothing(self) -> bool:

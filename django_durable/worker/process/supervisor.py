@@ -12,6 +12,7 @@ from pathlib import Path
 from django.db import connections
 
 from django_durable.conf import settings
+from django_durable.worker.process.core import keep_on
 from django_durable.worker.process.options import WorkerOptions
 from django_durable.worker.process.os_signals import Requests, log_stacks
 from django_durable.worker.process.tree import Tree
@@ -43,6 +44,8 @@ class Supervisor:
 
     def run(self) -> Verdict:
         began = time.monotonic()
+        if self.options.core is not None:
+            keep_on(self.options.core)
         gc.freeze()  # the modules of the project stay: looking through them again and again finds nothing
         self.tree.start()
         self._announce()

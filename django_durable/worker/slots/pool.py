@@ -19,7 +19,6 @@ from django_durable.core.run import Run
 from django_durable.engine.execution.recorder import Ended, Ending, Recorder
 from django_durable.engine.execution.runner import Runner
 from django_durable.worker.slots import sessions
-from django_durable.worker.slots.scheduling import wake_without_haste
 from django_durable.worker.slots.tally import Tally, word_for
 
 SET_ASIDE = 5.0  # seconds for a run whose execution ended in a way that is not an outcome
@@ -123,7 +122,6 @@ class Pool:
 
     def _work(self) -> None:
         sessions.adopt_thread()
-        wake_without_haste()
         try:
             while True:
                 try:
