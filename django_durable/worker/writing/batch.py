@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from django_durable.engine.execution.batches import Written, record_and_settle, set_aside, settle_awaited
 from django_durable.models.announcing import has_receivers
 from django_durable.worker.writing.aside import Aside
-from django_durable.worker.writing.writes import Handed, Waiting, Write
+from django_durable.worker.writing.writes import Handed, InFlight, Write
 
 
 def send(some: Sequence[Write], locked: Aside[Write], using: str) -> list[Write]:
     """Write what goes first in one transaction, put aside what is locked; returns what goes next."""
-    checkpoints = [write for write in some if isinstance(write, Waiting)]
+    checkpoints = [write for write in some if isinstance(write, InFlight)]
     endings = [write for write in some if isinstance(write, Handed)]
     plain, left = _apart(endings)
     if checkpoints or plain:
@@ -52,7 +52,7 @@ def _send_special(endings: list[Handed], locked: Aside[Write], using: str) -> li
     return []
 
 
-def _answer_checkpoints(some: list[Waiting], written: Written, locked: Aside[Write]) -> None:
+def _answer_checkpoints(some: list[InFlight], written: Written, locked: Aside[Write]) -> None:
     for place, write in enumerate(some):
         if place in written.steps:
             _done(write, True, locked)

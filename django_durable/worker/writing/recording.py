@@ -25,7 +25,7 @@ from django_durable.worker.service import Duty
 from django_durable.worker.writing.aside import Aside
 from django_durable.worker.writing.batch import send
 from django_durable.worker.writing.lane import Lane, is_poison
-from django_durable.worker.writing.writes import Handed, Waiting, Write, end_a_fork
+from django_durable.worker.writing.writes import Handed, InFlight, Write, end_a_fork
 
 LAST_RESORT = 60.0  # seconds until a run is tried again whose outcome could not be stored in any form
 PAUSE_AT_THE_END = 0.1
@@ -54,10 +54,10 @@ class GroupRecorder(Duty):
         end_a_fork(self._pid)
         if self._is_closed:
             raise Superseded(checkpoint.fence)
-        waiting = Waiting(checkpoint, self._pid)
-        self._writes.append(waiting)
+        write = InFlight(checkpoint, self._pid)
+        self._writes.append(write)
         self.wake()
-        return waiting
+        return write
 
     def end(self, ending: Ending, then: Ended) -> None:
         """Hand over the outcome; `then` is called on the recorder's thread once it is written or refused."""
@@ -131,7 +131,7 @@ class GroupRecorder(Duty):
 
     def _refuse(self, write: Write, error: Exception) -> None:
         self._locked.forget(write.fence)
-        if isinstance(write, Waiting):
+        if isinstance(write, InFlight):
             self._unstorable[write.fence] = error
             write.refuse(error)
         else:

@@ -6,15 +6,15 @@ import logging
 import os
 import threading
 
-from django_durable.core import outcomes
 from django_durable.core.fence import Fence
+from django_durable.core.outcomes import Deferred, Waiting
 from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
 from django_durable.exceptions import Superseded
 
 logger = logging.getLogger("django_durable.worker")
 
 
-class Waiting:
+class InFlight:
     """A checkpoint, and its receipt, by which any thread may wait for it."""
 
     __slots__ = ("_unanswered", "checkpoint", "pid", "refusal")
@@ -66,7 +66,7 @@ class Handed:
     @property
     def leaves_the_worker(self) -> bool:
         """Whether the run goes to wait or to be tried again."""
-        return isinstance(self.ending.outcome, outcomes.Deferred | outcomes.Waiting)
+        return isinstance(self.ending.outcome, Deferred | Waiting)
 
     def answer(self, held: bool) -> None:
         try:
@@ -75,7 +75,7 @@ class Handed:
             logger.exception("what follows an ending raised")
 
 
-Write = Waiting | Handed
+Write = InFlight | Handed
 
 
 def end_a_fork(pid: int) -> None:
