@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 
 from django_durable import conf
 from django_durable.engine.declared import workflows
+from django_durable.worker.process.arguments import add_arguments
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = sorted(f"guides/{path.name}" for path in (DOCS / "guides").glob("*.md"))
@@ -59,3 +61,11 @@ def test_the_page_of_settings_has_each_key_with_its_default():
     rows = re.findall(r"^\| `([A-Z_]+)` \| `(.+?)` \|", (DOCS / "settings.md").read_text(), re.MULTILINE)
     told = {key: default if key == "SERIALIZER" else ast.literal_eval(default) for key, default in rows}
     assert told == {key: getattr(conf.Settings(), name) for key, name in conf.KEYS.items()}
+
+
+def test_the_page_of_workers_has_each_option_of_the_command():
+    parser = ArgumentParser(add_help=False)
+    add_arguments(parser)
+    known = {option for action in parser._actions for option in action.option_strings}
+    shown = re.findall(r"`(--[a-z-]+)`", (DOCS / "workers.md").read_text())
+    assert set(shown) == known - {"--child"}
