@@ -3,13 +3,7 @@
 --   rides on   durable_workflow_status_pkey
 --   locks      FOR NO KEY UPDATE in id order
 --   returns    the ids changed
-WITH chosen AS MATERIALIZED (
-    SELECT w.id
-    FROM durable_workflow_status AS w
-    WHERE w.id = ANY(%(ids)s::text[])
-    ORDER BY w.id
-    FOR NO KEY UPDATE
-)
+WITH {{chosen}}
 UPDATE durable_workflow_status AS w
 SET status = 'DELAYED',
     delay_until = coalesce(
