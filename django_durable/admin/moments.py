@@ -36,8 +36,18 @@ def moment(instant: datetime | None, shown: str = "") -> SafeString | str:
 
 def second(instant: datetime) -> SafeString | str:
     """The time of day with its thousandths, the whole instant behind it."""
+    return moment(instant, _time_of_day(instant))
+
+
+def exact(instant: datetime) -> SafeString | str:
+    """The day as the language has it, and the time of day with its thousandths."""
     local = localtime(instant) if is_aware(instant) else instant
-    return moment(instant, f"{local:%H:%M:%S}.{local.microsecond // 1000:03}")
+    return moment(instant, f"{date_format(local, 'DATE_FORMAT')}, {_time_of_day(instant)}")
+
+
+def _time_of_day(instant: datetime) -> str:
+    local = localtime(instant) if is_aware(instant) else instant
+    return f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
 
 
 def _parts(seconds: int) -> list[str]:

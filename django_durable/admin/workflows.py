@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -16,7 +17,7 @@ from django_durable.admin import verbs
 from django_durable.admin.base import ReadOnlyAdmin
 from django_durable.admin.chips import status_chip
 from django_durable.admin.listing import BoundedList, BoundedPaginator, NameFilter, QueueFilter, StatusFilter
-from django_durable.admin.moments import NOTHING, length, moment
+from django_durable.admin.moments import NOTHING, exact, length, moment
 from django_durable.admin.payloads import HIDDEN, LONGEST_RECORD, Payload
 from django_durable.admin.steps import MOST, step_rows
 from django_durable.core.states import BEGUN
@@ -104,7 +105,7 @@ class WorkflowAdmin(ReadOnlyAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [
             (None, {"fields": [*ALWAYS, *_filled(obj, WHERE_FILLED)]}),
-            ("Time", {"fields": [*_filled(obj, INSTANTS), "duration"]}),
+            ("Time", {"fields": [*map(_exactly, _filled(obj, INSTANTS)), "duration"]}),
             ("Data", {"fields": PAYLOADS if _may(request, "view_payload") else ("hidden_data",)}),
         ]
 
@@ -185,6 +186,16 @@ def _may(request: HttpRequest, permission: str) -> bool:
 
 def _filled(run: Any, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if getattr(run, name, None) is not None]
+
+
+def _exactly(name: str) -> Callable[[WorkflowStatus], SafeString | str]:
+    """A field of the page: steps begin at thousandths of a second, and so are the instants of runs shown."""
+
+    @admin.display(description=name.replace("_", " "))
+    def instant(run: WorkflowStatus) -> SafeString | str:
+        return exact(getattr(run, name))
+
+    return instant
 
 
 def _link(model: str, key: object) -> SafeString:

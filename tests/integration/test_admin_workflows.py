@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
+from django.utils import timezone
 
 from django_durable.admin import listing, steps
 from django_durable.core.payloads.failures import describe
@@ -147,6 +148,12 @@ class TestThePageOfARun:
         html = admin_client.get(page(run)).content.decode()
         for text in ("ä", "parcel", "receipt", "pay", "ship", "ValueError", "no van"):
             assert text in html
+
+    def test_its_instants_tell_thousandths_in_the_readers_zone(self, admin_client):
+        run = run_in(started_at=datetime(2026, 7, 1, 22, 0, 5, 4_000, tzinfo=UTC))
+        with timezone.override("Asia/Tokyo"):
+            html = admin_client.get(page(run)).content.decode()
+        assert ">July 2, 2026, 07:00:05.004<" in html
 
     def test_without_the_permission_no_payload_is_in_it(self, staff):
         run = run_in(input='"secret in"', output='"secret out"', error=describe(ValueError("secret error")))
