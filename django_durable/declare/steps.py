@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from django_durable.core.bound_step import BoundStep
 from django_durable.core.declaration import StepDeclaration, path_of
 from django_durable.core.retries import RetryOn, RetryPolicy
+from django_durable.declare.bound_step import BoundStep
 from django_durable.engine.execution.attempts import call_plainly
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import twin
