@@ -78,19 +78,21 @@ def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: st
         cursor.execute(sql.load(name), params)
         return
     known = plans(connections[using])
-    with connections[using].wrap_database_errors:
-        texts = [known.text(name) for name, _ in asked]
-    uses_plans = any(uses_plan for _, uses_plan in texts)
-    text = _together(tuple(text for text, _ in texts), uses_plans)
     together = {
         f"{place}_{name}": value for place, (_, params) in enumerate(asked) for name, value in params.items()
     }
+    uses_plans = True
     try:
-        cursor.execute(text, together)
+        with connections[using].wrap_database_errors:
+            texts = [known.text(name) for name, _ in asked]
+        uses_plans = any(uses_plan for _, uses_plan in texts)
+        around = known.around if uses_plans else ()
+        cursor.execute(_together(tuple(text for text, _ in texts), around), together)
     except Error as error:
-        if uses_plans and says_lost(error):
-            known.lost()
-        raise
+        if not (uses_plans and says_lost(error)) or not known.lost(error):
+            raise
+        uses_plans = False
+        cursor.execute(_together(tuple(sql.load(name) for name, _ in asked)), together)
     if uses_plans:
         cursor.nextset()
 
@@ -100,12 +102,10 @@ def _rows(cursor: Any) -> list[tuple[Any, ...]]:
 
 
 @lru_cache(maxsize=512)
-def _together(statements: tuple[str, ...], uses_plans: bool) -> str:
-    """The statements in a row, the parameters of each under names of their own."""
+def _together(statements: tuple[str, ...], around: tuple[str, ...] = ()) -> str:
+    """The statements in a row, the parameters of each under names of their own, between two without any."""
     texts = [_PARAMETER.sub(rf"%({place}_", text) for place, text in enumerate(statements)]
-    if uses_plans:
-        texts = [sql.load("plan_in_general"), *texts, sql.load("plan_as_before")]
-    return ";\n".join(texts)
+    return ";\n".join([*around[:1], *texts, *around[1:]])
 
 
 def _binds_on_the_server(using: str) -> bool:

@@ -3,10 +3,12 @@
 Where a statement touches a few rows, planning it takes as long as running it. So one that a connection sends
 again within a few seconds is prepared there, and planned in general, whatever its parameters: each statement
 of sql/ has one index that can serve it, so there is nothing that parameters could decide. A plan is made anew
-after those seconds, for a table may have grown meanwhile.
+after those seconds, for a table may have grown meanwhile; and none reads a table from end to end, for it may
+have been made while there was next to nothing in it.
 
-Nothing is prepared where a pooler stands between: the next transaction may meet another session. A pooler
-gives its clients another number to cancel by than that of the server's process; that tells.
+Nothing is prepared where the next transaction may meet a session that knows nothing of it: behind a pooler,
+which gives its clients another number to cancel by than that of the server's process, and in a pool of the
+driver that resets its sessions.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ from django_durable import sql
 if TYPE_CHECKING:
     from psycopg import Connection  # the tables are there without it, so that its absence can be told
 
-LOST = frozenset({"0A000", "26000"})  # a plan cannot give its rows any more; there is none of that name
+GONE = "26000"  # there is no plan of that name
+LOST = frozenset({GONE, "0A000", "42P05"})  # or it cannot give its rows any more; or there is one already
 LIFETIME = 5.0  # seconds
 NOT_PLANNED = frozenset({"listen"})
+AROUND = ("plan_in_general", "plan_as_before")
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
@@ -51,45 +55,64 @@ class Prepared(NamedTuple):
 class Plans:
     """Those of one connection."""
 
-    def __init__(self, raw: Connection[Any]) -> None:
+    def __init__(self, raw: Connection[Any], *, may_keep: bool = True) -> None:
+        """`may_keep`: whether nobody who hands out the session has it begin anew."""
         self._raw = raw
         self._since: dict[str, float] = {}  # when each statement was first sent, or its plan was made
         self._made: dict[str, str] = {}  # for which text
+        self._left: list[str] = []  # the texts that drop plans which cannot be used any more
         self._generation = 0
-        self._is_direct: bool | None = None
+        self._is_direct: bool | None = None if may_keep else False
 
     def text(self, name: str) -> tuple[str, bool]:
         """How to send the statement now, and whether that uses a plan; makes one where it is due."""
         text, now = sql.load(name), time.monotonic()
+        if self._status == "INERROR":  # whatever is sent is refused: so is the making and dropping of plans
+            return text, False
         if now - self._since.get(name, -LIFETIME) >= LIFETIME or self._made.get(name, text) != text:
             self._since[name] = now
             self._drop(name)
             return text, False
         if name in NOT_PLANNED or (name not in self._made and not self._make(name, text)):
             return text, False
-        return self._prepared(name, text).use, True
+        return self._prepared(name).use, True
 
-    def lost(self) -> None:
-        """Begin anew: the session lost plans, or what their tables look like changed."""
+    @property
+    def around(self) -> tuple[str, ...]:
+        """Between which texts those that use plans are sent: one makes the session fit, one puts it back."""
+        return tuple(self._prepared(name).use for name in AROUND)
+
+    def lost(self, error: Error) -> bool:
+        """Begin anew after an error that says so; whether it undid no more than what is sent again."""
+        is_gone = _sqlstate(error) == GONE
+        self._left = [] if is_gone else [*self._left, *(self._prepared(name).drop for name in self._made)]
         self._since.clear()
         self._made.clear()
         self._generation += 1
+        return self._status == "IDLE"
+
+    @property
+    def _status(self) -> str:
+        return self._raw.info.transaction_status.name
 
     def _make(self, name: str, text: str) -> bool:
         if self._is_direct is None:
             self._is_direct = self._ask_who_serves()
         if self._is_direct:
-            self._raw.execute(self._prepared(name, text).make)
-            self._made[name] = text
+            new = [one for one in (*AROUND, name) if one not in self._made]
+            self._made.update({one: sql.load(one) for one in new})
+            left, self._left = self._left, []
+            self._raw.execute(";\n".join([*left, *(self._prepared(one).make for one in new)]))
         return self._is_direct
 
     def _drop(self, name: str) -> None:
-        text = self._made.pop(name, None)
-        if text is not None:
-            self._raw.execute(self._prepared(name, text).drop)
+        if name in self._made:
+            drop = self._prepared(name).drop
+            del self._made[name]
+            self._raw.execute(drop)
 
-    def _prepared(self, name: str, text: str) -> Prepared:
-        return Prepared.of(f"durable_{name}_{self._generation}", text)
+    def _prepared(self, name: str) -> Prepared:
+        return Prepared.of(f"durable_{name}_{self._generation}", self._made[name])
 
     def _ask_who_serves(self) -> bool:
         row = self._raw.execute(sql.load("server_process")).fetchone()
@@ -104,10 +127,21 @@ def plans(connection: BaseDatabaseWrapper) -> Plans:
     raw = connection.connection
     found = _of.get(raw)
     if found is None:
-        found = _of[raw] = Plans(raw)
+        found = _of[raw] = Plans(raw, may_keep=not _resets_sessions(connection))
     return found
+
+
+def _resets_sessions(connection: BaseDatabaseWrapper) -> bool:
+    """Whether a pool of the driver does something of its own to a session that is given back."""
+    pool = connection.settings_dict.get("OPTIONS", {}).get("pool")
+    return isinstance(pool, dict) and pool.get("reset") is not None
 
 
 def says_lost(error: Error) -> bool:
     """Whether a plan was dropped by somebody else, or cannot serve any more."""
-    return getattr(error.__cause__, "sqlstate", None) in LOST
+    return _sqlstate(error) in LOST
+
+
+def _sqlstate(error: Error) -> str | None:
+    state: str | None = getattr(error.__cause__, "sqlstate", None)
+    return state

@@ -20,6 +20,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.test.utils import override_settings
 
+from django_durable import sql
 from django_durable.claim.claimer import Claimer
 from tests.benchmarks.data_sets import DATA_SETS, LAYOUTS, QUEUE, DataSet
 from tests.benchmarks.full_ranking import claim_by_full_ranking
@@ -143,7 +144,7 @@ def plan_again(cursor: CursorWrapper) -> None:
     cursor.execute("SELECT name, cardinality(parameter_types) FROM pg_prepared_statements")
     known = cursor.fetchall()
     with transaction.atomic():
-        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute(sql.load("plan_in_general"))
         for name, parameters in known:
             cursor.execute(f"EXPLAIN EXECUTE {name} ({', '.join(['NULL'] * parameters)})".replace("()", ""))
 

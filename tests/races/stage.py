@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection, connections
 
 from django_durable import sql
+from django_durable.models.plans import AROUND
 from tests.sent import plan_of
 
 OF_THE_FIRST = re.compile(r"%\(0_")  # of several statements sent together, the parameters of the first
@@ -115,7 +116,7 @@ class Stage:
 
 def statement_name(text: str) -> str:
     """Which statement of the package this is, the first of several; others keep their text."""
-    first = text.removeprefix(sql.load("plan_in_general") + ";\n").split(";\n")[0]
+    first = next(part for part in text.split(";\n") if plan_of(part) not in AROUND)
     return plan_of(first) or NAMES.get(OF_THE_FIRST.sub("%(", first), text)
 
 
