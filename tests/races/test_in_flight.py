@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -293,6 +294,31 @@ def test_an_async_body_goes_on_once_its_checkpoint_is_committed(served):
 
     served.begin(body).result(LONGEST)
     assert seen == [[1]]
+
+
+def test_a_branch_goes_on_while_the_checkpoint_of_another_is_in_flight(slot):
+    began = threading.Event()
+
+    @step
+    async def wait() -> None:
+        pass
+
+    @step
+    async def begin() -> None:
+        began.set()
+
+    async def behind() -> None:
+        while not slot.recorder.backlog:
+            await asyncio.sleep(0)
+        await begin()
+
+    async def body() -> None:
+        await asyncio.gather(wait(), behind())
+
+    future = slot.begin(body)
+    has_begun = began.wait(LONGEST)  # else it waits on the loop for a commit, and all other branches with it
+    slot.tick_until(future)
+    assert (has_begun, slot.told) == (True, [True])
 
 
 async def _steps() -> list[int]:

@@ -104,13 +104,19 @@ class WorkflowContext:
 
     def record(self, checkpoint: Checkpoint) -> None:
         """Hand over what a durable call gave; a branch of an async body returns once it is committed."""
-        self.in_flight = self.recorder.hand_over(checkpoint)
-        if self.is_async:
-            self.land()
+        try:
+            receipt = self.recorder.hand_over(checkpoint)
+            if self.is_async:  # not in flight for other branches, whose next calls would hold up the loop
+                receipt.wait()
+            else:
+                self.in_flight = receipt
+        except BaseException as error:
+            self.broken_by = self.broken_by or error
+            raise
 
     def land(self) -> None:
         """Return once all that was recorded is committed. What keeps it from that ends the execution."""
-        receipt = self.in_flight
+        receipt, self.in_flight = self.in_flight, None
         if receipt is None:
             return
         try:
@@ -118,8 +124,6 @@ class WorkflowContext:
         except BaseException as error:
             self.broken_by = self.broken_by or error
             raise
-        finally:
-            self.in_flight = None
 
     def take_number(self) -> int:
         """The next, once what was recorded before it is committed."""

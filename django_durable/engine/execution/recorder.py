@@ -27,6 +27,7 @@ from django_durable.core.outcomes import (
 )
 from django_durable.core.states import PARKED, Status
 from django_durable.core.waits import Wait
+from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.starts import uncount_starts
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
@@ -96,12 +97,12 @@ class DirectRecorder:
         self.using = using
 
     def hand_over(self, checkpoint: Checkpoint) -> Receipt:
-        if not write_checkpoints([checkpoint], self.using):
+        if not through_outages(lambda: write_checkpoints([checkpoint], self.using), self.using):
             raise Superseded(checkpoint.fence)
         return Committed()
 
     def end(self, ending: Ending, then: Ended) -> None:
-        then(bool(write_endings([ending], self.using)))
+        then(bool(through_outages(lambda: write_endings([ending], self.using), self.using)))
 
 
 def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[int, bool]:

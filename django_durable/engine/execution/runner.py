@@ -201,7 +201,8 @@ class Runner:
     def _history(self, run: Run, *, read: bool = False) -> dict[int, Recorded]:
         if not (run.has_history or read):
             return {}
-        rows = database.fetch("read_steps", {"id": run.id}, self.using)
+        asked = {"id": run.id}
+        rows = through_outages(lambda: database.fetch("read_steps", asked, self.using), self.using)
         return {row[0]: Recorded(*row) for row in rows}
 
 

@@ -12,7 +12,7 @@ from django_durable.engine.execution.between_tries import rest
 from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import Recorded, WorkflowContext, running_step
 from django_durable.engine.execution.drive import Operation, Pause
-from django_durable.engine.execution.outages import await_database, is_conflict, is_outage
+from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
 from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
 from django_durable.exceptions import (
     ControlFlow,
@@ -85,7 +85,9 @@ class AtomicStep:
     def _found(self) -> Attempted:
         """How an earlier try ended that was committed although its answer got lost."""
         step = {"id": self.context.run.id, "step": self.attempts.number}
-        recorded = Recorded(*database.fetch("read_step", step, self.context.using)[0])
+        using = self.context.using
+        rows = through_outages(lambda: database.fetch("read_step", step, using), using)
+        recorded = Recorded(*rows[0])
         value = None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
         return self.attempts.succeeded(value)
 
