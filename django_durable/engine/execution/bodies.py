@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import traceback
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -43,7 +44,7 @@ def call_body(
             if declaration.is_async:
                 value = async_to_sync(_call_async)(context, declaration, args, kwargs)
             else:
-                value = declaration.function(*args, **kwargs)
+                value = _call_blocking(declaration, args, kwargs)
     except BaseException as error:
         context.land()
         meant = _alone(error) if context.broken_by is None else context.broken_by
@@ -53,6 +54,15 @@ def call_body(
     if context.broken_by is not None:
         raise context.broken_by
     return value
+
+
+def _call_blocking(declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        return declaration.function(*args, **kwargs)
+    except BaseException as error:
+        # the generators that the body holds end here: outside of the run their last calls would be plain ones
+        traceback.clear_frames(error.__traceback__)
+        raise
 
 
 def _alone(error: BaseException) -> BaseException:
