@@ -59,7 +59,10 @@ class Cursors:
             self.forget(queue)
 
     def look(self) -> set[str]:
-        """Read the tail once for all queues; names those that may have rows or are due for a full pass."""
+        """Read the tail once for all queues; names those that may have rows or are due for a full pass.
+
+        The first claim of each that begins at once does with this look: what arrives meanwhile is not for it.
+        """
         self._forget_other_connection()
         if self._positions:
             self._fold(self.tail.read())
@@ -99,9 +102,13 @@ class Cursors:
         if not self.tail.start(queue):
             self.forget(queue)
             return None
-        with instrument("claim.full_pass", queue=queue) as facts:
-            found = self._walk_places(queue) if by_group else self._walk_ranks(queue)
-            facts["places"] = len(found)
+        try:
+            with instrument("claim.full_pass", queue=queue) as facts:
+                found = self._walk_places(queue) if by_group else self._walk_ranks(queue)
+                facts["places"] = len(found)
+        except BaseException:
+            self.forget(queue)  # or the tail would go on, on whatever connection, from the moment noted above
+            raise
         if len(found) > MOST_PLACES:
             self._engagement.refuse(queue)
             self.forget(queue)

@@ -7,15 +7,17 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
+from django_durable import sql
 from django_durable.claim import cursors
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.identity import Identity
 from django_durable.models import Limit, Queue, WorkflowStatus
 from django_durable.signals import transition
+from tests.mutants import in_sql
 from tests.sent import texts
 from tests.testapp.workflows import echo
 
@@ -76,6 +78,18 @@ def test_a_new_connection_begins_with_a_pass(poll):
     run = echo.enqueue()
     assert poll() == [run.id]
     assert poll.passes == 2
+
+
+def test_a_pass_that_failed_leaves_no_moment_to_go_on_from(poll, monkeypatch):
+    with monkeypatch.context() as broken:
+        in_sql("walk_ranks", "w.rank > walk.rank", "1 / (w.rank - w.rank) > 0")(broken)
+        echo.enqueue()
+        with pytest.raises(DatabaseError, match="division by zero"):
+            poll()
+    connection.close()  # to another server, where the numbers of transactions may be lower
+    with CaptureQueriesContext(connection) as sent:
+        assert len(poll()) == 1
+    assert sql.load("snapshot").strip() in [text.strip() for text in texts(sent.captured_queries)]
 
 
 def test_a_limit_that_is_the_first_of_all_begins_with_a_pass_by_groups(poll):
