@@ -35,6 +35,7 @@ IDS = [f"live{number:08}" for number in range(20)]
 COPIES = [f"copy{number}" for number in range(20)]
 TOKENS = [TOKEN] * len(IDS)
 NOW = datetime.now(UTC)
+GIVEN_UP = {"id": IDS[0], "token": TOKEN, "step": 1, "name": "durable.given_up"}
 READY = {"version": None, "newest": True}
 MINE = {"queue": QUEUE, "executor": ME, "token": TOKEN, **READY}
 OUT = {"keys": "full", "partitions": ["p1"], "key_groups": ["k1"]}
@@ -144,6 +145,8 @@ EXECUTION = {
     "record_attempts": Wanted(
         {"id": IDS[0], "token": TOKEN, "step": 1, "name": "durable.retries", "output": "{}", "attempts": 1}
     ),
+    "give_up": Wanted({**GIVEN_UP, "output": "{}", "error": "late", "seconds": 1.0}, 200),
+    "forget_given_up": Wanted(GIVEN_UP),
     "own_run": Wanted({"id": IDS[0], "token": TOKEN}, 20),
     "hold_own_run": Wanted({"id": IDS[0], "token": TOKEN}, 20),
     "hold_free_runs": Wanted({"ids": IDS}, 200, sorts=True),

@@ -42,6 +42,7 @@
     ├── Superseded                 this execution no longer owns the run; it may write nothing
     ├── Suspended                  the run leaves the worker and waits in the table
     ├── DeadlinePassed             the run's time is up
+    ├── GivenUp                    the body was cancelled while it waited for this call
     ├── Snooze                     raised by a body: try again later, no attempt spent
     ├── Fail                       raised by a body: ERROR now, attempts left or not
     └── Cancel                     raised by a body: CANCELLED
@@ -54,6 +55,7 @@ from django_durable.exceptions.controlflow import (
     ControlFlow,
     DeadlinePassed,
     Fail,
+    GivenUp,
     Snooze,
     Superseded,
     Suspended,
@@ -111,6 +113,7 @@ __all__ = [
     "DuplicateDeclaration",
     "DurableError",
     "Fail",
+    "GivenUp",
     "InsideTransaction",
     "InsideWorkflow",
     "InvalidIdentifier",

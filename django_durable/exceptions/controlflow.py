@@ -38,6 +38,10 @@ class DeadlinePassed(ControlFlow):
         self.workflow_id = workflow_id
 
 
+class GivenUp(ControlFlow):
+    """An async body was cancelled while it waited for this call; what the call gives is not recorded."""
+
+
 class Snooze(ControlFlow):
     """Raise it in a workflow body: run again after `delay`, without spending an attempt."""
 

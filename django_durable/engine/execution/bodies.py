@@ -90,3 +90,5 @@ async def _call_async(
         if limit.expired():
             raise DeadlinePassed(context.run.id) from None
         raise
+    finally:
+        context.is_over = True

@@ -23,6 +23,7 @@ from django_durable.engine.execution.origins import Failures, Origin
 from django_durable.exceptions import (
     AnotherThread,
     DeadlinePassed,
+    GivenUp,
     InsideWorkflow,
     OutsideWorkflow,
     UnexpectedStep,
@@ -46,6 +47,7 @@ class Recorded(NamedTuple):
     child: str | None
 
 
+GIVEN_UP = "durable.given_up"  # what a call is recorded as that an async body was cancelled in
 REFUSALS = 100  # after which a body is taken for one that never ends by itself
 REFUSED_FOR = 0.1  # seconds that each further call takes
 
@@ -89,6 +91,9 @@ class WorkflowContext:
     branches: Branches = field(default_factory=Branches)
     failures: Failures = field(default_factory=Failures)
     refusals: int = 0
+    given_up: dict[int, int] = field(default_factory=dict)  # when: how many numbers were taken by then
+    began: float = field(default_factory=time.monotonic)
+    is_over: bool = False  # an async body has returned, or raised
     numbering: Numbering = field(init=False)
     threads: set[int] = field(default_factory=lambda: {threading.get_ident()})
 
@@ -141,10 +146,33 @@ class WorkflowContext:
     def note_failure(self, error: BaseException, steps: tuple[int, ...]) -> None:
         self.failures.note(error, self.numbering.ordinals(steps), self.last_step)
 
+    def refuse_given_up(self, number: int) -> None:
+        """Raise GivenUp if the body was cancelled in this call, which may still go on."""
+        if number in self.given_up:
+            raise GivenUp(f"call {number} of workflow {self.run.id!r} was given up")
+
+    def was_given_up(self, number: int) -> bool:
+        """Whether an earlier execution recorded so."""
+        recorded = self.history.get(number)
+        return recorded is not None and recorded.name == GIVEN_UP
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether what the body does from here on makes no difference to the run."""
+        is_due = self.due is not None and time.monotonic() >= self.due
+        return self.is_over or is_due or self.broken_by is not None
+
+    def refuse_live(self, number: int, name: str) -> None:
+        """Raise where nothing but what is recorded may be called."""
+
     def origin_of(self, error: BaseException) -> Origin | None:
-        """By the numbers that a retry has to drop; of branches each one is named."""
+        """By the numbers that a retry has to drop, also those that the failure made the body give up."""
         origin = self.failures.origin_of(error, self.last_step)
-        if origin is None or not self.numbering.has_branches:
+        if origin is None:
+            return None
+        given_up = tuple(number for number, reach in self.given_up.items() if reach >= origin.then - 1)
+        origin = origin._replace(steps=tuple(sorted({*origin.steps, *self.numbering.ordinals(given_up)})))
+        if not self.numbering.has_branches:
             return origin
         dropped = {*self.numbering.numbers(origin.steps), *self.numbering.taken_from(origin.then)}
         return Origin(tuple(sorted(dropped)), LAST)
@@ -166,6 +194,8 @@ class WorkflowContext:
     def find(self, number: int, name: str) -> Recorded | None:
         """The checkpoint of this number; raises UnexpectedStep if another call was recorded there."""
         recorded = self.history.get(number)
+        if recorded is not None and recorded.name == GIVEN_UP and self.is_async:
+            return None  # who drives the call waits for the cancel first
         if recorded is not None and recorded.name != name:
             self.broken_by = UnexpectedStep(self.run.id, number, recorded.name, name)
             raise self.broken_by

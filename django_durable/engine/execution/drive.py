@@ -11,14 +11,15 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 
-from django_durable.core.payloads.late import looked_up_at_once
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, current
+from django_durable.engine.execution.giving_up import Call, give_up, give_up_again, refuse_to_record
+from django_durable.engine.execution.turns import on_thread
 from django_durable.exceptions import AsyncBodyNeeded, AwaitNeeded, DeadlinePassed, Superseded, Suspended
 
 P = ParamSpec("P")
@@ -82,7 +83,9 @@ def perform(
     if context is not None and context.is_async:
         if not wants_coroutine:
             raise AwaitNeeded(call, instead or f"a{call}")
-        return _adrive(context, begin())
+        number = context.numbering.next
+        asked = begin()
+        return _adrive(context, asked, Call(call, number) if context.numbering.has_taken(number) else None)
     if wants_coroutine and (not is_async or (context is not None and _is_on_loop())):
         return _adrive_freely(begin)
     return drive(context, begin())
@@ -144,33 +147,43 @@ def _advance(operation: Operation, answer: Any) -> Any:
         return _Finished(end.value)
 
 
-def _advance_for_loop(operation: Operation, answer: Any) -> Any:
-    with looked_up_at_once():
-        return _advance(operation, answer)
-
-
-_advance_in_thread = sync_to_async(_advance_for_loop, thread_sensitive=True)
-
-
-async def _adrive(context: WorkflowContext | None, asked: Operation | Light) -> Any:
+async def _adrive(context: WorkflowContext | None, asked: Operation | Light, call: Call | None = None) -> Any:
     try:
         with _counted(context):
-            return await _adrive_counted(context, asked)
+            finished = await _adrive_or_give_up(context, asked, call)
     except LOST as loss:
         _note(loss, context)
         raise
+    return finished.result(context)
 
 
-async def _adrive_counted(context: WorkflowContext | None, asked: Operation | Light) -> Any:
+async def _adrive_or_give_up(
+    context: WorkflowContext | None, asked: Operation | Light, call: Call | None
+) -> _Finished:
+    if context is None or call is None:
+        return await _adrive_on(context, asked, lambda: None)
+    try:
+        if context.was_given_up(call.number):
+            await give_up_again(context, call)
+        return await _adrive_on(context, asked, lambda: refuse_to_record(context, call))
+    except asyncio.CancelledError as cancel:
+        await give_up(context, call, cancel)
+        raise
+
+
+async def _adrive_on(
+    context: WorkflowContext | None, asked: Operation | Light, on_cancel: Callable[[], None]
+) -> _Finished:
     if isinstance(asked, Light):
         operation = asked.operation
         turn = _advance(operation, None)
     else:
         operation = asked
-        turn = await _advance_in_thread(operation, None)
+        turn = await on_thread(partial(_advance, operation, None), on_cancel)
     while not isinstance(turn, _Finished):
-        turn = await _advance_in_thread(operation, await _await(context, turn))
-    return turn.result(context)
+        answer = await _await(context, turn)
+        turn = await on_thread(partial(_advance, operation, answer), on_cancel)
+    return turn
 
 
 async def _adrive_freely(begin: Callable[[], Operation | Light]) -> Any:

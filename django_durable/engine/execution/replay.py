@@ -61,10 +61,13 @@ class ReplayContext(WorkflowContext):
 
     def find(self, number: int, name: str) -> Recorded | None:
         recorded = WorkflowContext.find(self, number, name)
-        if recorded is None:
-            self.broken_by = EndOfHistory(number, name)
-            raise self.broken_by
+        if recorded is None and not self.was_given_up(number):
+            self.refuse_live(number, name)
         return recorded
+
+    def refuse_live(self, number: int, name: str) -> None:
+        self.broken_by = EndOfHistory(number, name)
+        raise self.broken_by
 
 
 class NoRecorder:

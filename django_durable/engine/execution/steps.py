@@ -73,6 +73,7 @@ def _run(context: WorkflowContext, number: int, step: StepDeclaration, body: Bod
     else:
         ended = yield from _attempt_through_outages(context, attempts, body)
     if not committed:
+        context.refuse_given_up(number)
         refused = _record(context, number, step, ended)
         if refused is not None:
             return Raised(refused, (number,))

@@ -78,6 +78,7 @@ class AtomicStep:
         with transaction.atomic(using=self.context.using):
             with running_step(self.attempts.context):
                 value = self.body()
+            self.context.refuse_given_up(self.attempts.number or 0)
             ended = self.attempts.succeeded(value)
             self._record(ended)
         return ended
