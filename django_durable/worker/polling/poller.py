@@ -14,10 +14,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from uuid import UUID
 
 from django_durable.claim.claimer import Claimer
-from django_durable.claim.identity import Identity
 from django_durable.core.run import Run
 from django_durable.models.outage import tells_of_the_line
 from django_durable.worker.lease.heartbeat import Heartbeat
@@ -25,6 +23,7 @@ from django_durable.worker.polling.asked import Asked
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.polling.cadence import SOON
 from django_durable.worker.polling.heat import HOT, Heat
+from django_durable.worker.polling.kept_claimer import KeptClaimer
 from django_durable.worker.polling.queue_set import QueueSet
 from django_durable.worker.service import Duty
 from django_durable.worker.slots.pool import Pool
@@ -34,7 +33,6 @@ GATHER = 0.005  # seconds for more slots to become free: a claim of many costs l
 ENOUGH = 5  # one slot in so many is not waited for any longer
 JITTER = 0.05
 LEARN_WAKES = 1.0  # seconds: less than the shortest wait in the table
-VERSION_HOLDS = 10.0  # seconds until it is read again whether this release is the newest
 
 
 class Look(NamedTuple):
@@ -53,15 +51,13 @@ class Poller(Duty):
         self.queue_set = queue_set
         self.pool = pool
         self.heartbeat = heartbeat
-        self.using = using
         self.wake: Callable[[], None] = lambda: None
         self.give_back: Callable[[list[Run]], None] = lambda runs: None
         self.may_begin: Callable[[], bool] = lambda: True
         self.last_look = Look(0, True)
         self._queues: dict[str, Asked] = {}
         self._order: deque[str] = deque()
-        self._claimer: Claimer | None = None
-        self._version_holds_until = 0.0
+        self._claimer = KeptClaimer(using)
         self._wakes_at = math.inf
         self._heat = Heat()
         self._wanted_look = 0
@@ -119,7 +115,7 @@ class Poller(Duty):
         wanted = self._wanted_look
         is_look = wanted > self.last_look.number and self.queue_set.is_read
         self._follow_queue_set()
-        claimer = self._claimer_of(executor)
+        claimer = self._claimer.of(executor)
         found = self._serve(self._with_work(is_look, claimer), claimer)
         if is_look:
             self.last_look = Look(wanted, found or self._is_hungry)
@@ -144,22 +140,6 @@ class Poller(Duty):
             else:
                 self._queues[name] = Asked(queue)
                 self._order.append(name)
-
-    def _claimer_of(self, executor: UUID) -> Claimer:
-        """One for the life of the process: it remembers places in the lines."""
-        now = time.monotonic()
-        if self._claimer is None:
-            self._claimer = Claimer(executor, self.using)
-        elif self._claimer.identity.executor != executor or self._is_version_stale(now):
-            self._claimer.identity = Identity.of(executor, self.using)
-        else:
-            return self._claimer
-        self._version_holds_until = now + VERSION_HOLDS
-        return self._claimer
-
-    def _is_version_stale(self, now: float) -> bool:
-        assert self._claimer is not None
-        return self._claimer.identity.version is not None and now > self._version_holds_until
 
     def _with_work(self, is_look: bool, claimer: Claimer) -> list[Asked]:
         """The queues to claim from, in turn; one question for all that are due and not known to have work."""
