@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import override_settings
 
 from django_durable import sql
-from django_durable.claim import positioned
+from django_durable.claim import cursors, positioned
 from django_durable.claim.claimer import Claimer
 from django_durable.claim.tail import SnapshotTail
 from django_durable.core.planning import planner, positions
@@ -47,7 +47,14 @@ class History:
 
     def run(self, length: int) -> None:
         steps = [self.enqueue, self.enqueue_openly, self.hold, self.end_a_peer, self.requeue, self.settle]
-        steps += [self.claim, self.claim, self.claim, self.restart, self.fail_a_claim]
+        steps += [
+            self.claim,
+            self.claim,
+            self.claim,
+            self.claim_behind_a_look,
+            self.restart,
+            self.fail_a_claim,
+        ]
         for _ in range(length):
             self.dice.choice(self.dice.choice([steps, steps, steps, [self.edit_limits, self.pause]]))()
         self.dismiss_peers()
@@ -134,6 +141,13 @@ class History:
         taken = [run.id for run in self.dice.choice(self.claimers).claim(self.queue.name, slots).runs]
         if taken != expected:
             self.differences.append(f"took {taken}, the ranking says {expected}")
+
+    def claim_behind_a_look(self) -> None:
+        """What arrives between the question for work and the claim behind it is missed by no other."""
+        claimer = self.dice.choice(self.claimers)
+        claimer.queues_with_work([self.queue.name])
+        self.dice.choice([self.enqueue, self.enqueue_openly, self.end_a_peer, self.requeue, self.hold])()
+        claimer.claim(self.queue.name, self.dice.randint(1, 6))
 
     def _expected(self, slots: int) -> list[str]:
         running = WorkflowStatus.objects.filter(queue=self.queue.name, claim_seq__isnull=False)
@@ -233,6 +247,7 @@ def differences(seeds: range, length: int = 40) -> list[str]:
 
 def read_in_small_parts(dice: random.Random, sizes: pytest.MonkeyPatch) -> None:
     """Make several windows, and a directory after some, happen in short lines too."""
+    sizes.setattr(cursors, "LOOK_SERVES", 3600)
     sizes.setattr(planner, "FIRST_WINDOW", dice.choice([1, 2, 4]))
     sizes.setattr(positions, "FEWEST", dice.choice([1, 2]))
     sizes.setattr(positioned, "FEW_PLACES", dice.choice([0, 2, 500]))
@@ -293,6 +308,15 @@ def test_positions_die_when_a_failed_claim_lets_them_rise(monkeypatch: pytest.Mo
     assert differences(range(120))
 
 
+def test_positions_die_when_a_look_serves_more_than_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_once(self: cursors.Cursors, queue: str) -> None:
+        if queue not in self._looked:
+            self.look()
+
+    monkeypatch.setattr(cursors.Cursors, "_look_unless_just_done", look_once)
+    assert differences(range(120))
+
+
 def test_positions_die_when_a_requeue_keeps_its_old_stamp(monkeypatch: pytest.MonkeyPatch) -> None:
     def requeue(self: History) -> None:
         for run in self._running(2):
@@ -307,11 +331,9 @@ def test_positions_die_when_a_requeue_keeps_its_old_stamp(monkeypatch: pytest.Mo
 
 
 def test_positions_die_when_the_tail_starts_after_the_full_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    from django_durable.claim.cursors import Cursors
+    walk = cursors.Cursors._walk_places
 
-    walk = Cursors._walk_places
-
-    def late_start(self: Cursors, queue: str) -> Any:
+    def late_start(self: cursors.Cursors, queue: str) -> Any:
         found = walk(self, queue)
         with psycopg.connect(connection.connection.info.dsn, cursor_factory=psycopg.ClientCursor) as peer:
             peer.execute(
@@ -321,7 +343,7 @@ def test_positions_die_when_the_tail_starts_after_the_full_pass(monkeypatch: pyt
         self.tail.start(queue)
         return found
 
-    monkeypatch.setattr(Cursors, "_walk_places", late_start)
+    monkeypatch.setattr(cursors.Cursors, "_walk_places", late_start)
     assert differences(range(120))
 
 
