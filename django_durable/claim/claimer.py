@@ -15,24 +15,25 @@ that held the lock before.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from django.db import OperationalError, transaction
 from psycopg.errors import LockNotAvailable
 
+from django_durable.claim import question
 from django_durable.claim.contention import PATIENCE, Contention
 from django_durable.claim.cursors import Cursors
 from django_durable.claim.identity import Identity
 from django_durable.claim.isolation import read_committed
 from django_durable.claim.numbers import Numbers
-from django_durable.claim.opening import Opening, first_window, open_queue
+from django_durable.claim.opening import Opening, open_queue
 from django_durable.claim.positioned import PositionedReader
 from django_durable.claim.rates import seconds_to_room
 from django_durable.claim.usage import Meter, counted_from
 from django_durable.claim.windowed import Claims, Reader, WindowedClaim
-from django_durable.claim.windows import LineReader, Window
+from django_durable.claim.windows import LineReader
 from django_durable.core.planning.budget import QueueLimits
 from django_durable.core.planning.oldest import Oldest
 from django_durable.core.planning.stops import StoppedBy
@@ -83,9 +84,11 @@ class Claimer:
 
     def queues_with_work(self, queues: Sequence[str]) -> list[str]:
         """Those of the queues that have a row this process may start; `wakes` says when the next wake."""
-        woken = self._look_for_woken(queues)
-        in_line = self._queues_with_a_line(queues)
-        with_work = [queue for queue in queues if queue in woken or queue in in_line]
+        answer = question.ask(queues, self.identity.ready, self.cursors, self.using)
+        self._limits.update(answer.in_line)
+        woken = self._note_wakes(queues, answer.wakes)
+        found = woken | answer.in_line.keys() | answer.behind_positions
+        with_work = [queue for queue in queues if queue in found]
         if any(self._counts(queue) for queue in with_work):
             self.numbers.look()  # when it is due: rather now than within a claim
         return with_work
@@ -94,28 +97,13 @@ class Claimer:
         """Until a rate that stopped its claim, begun so many seconds ago, has room; None: no rate did."""
         return seconds_to_room(queue, self._limits.get(queue, QueueLimits()), stopped, ago, self.using)
 
-    def _look_for_woken(self, queues: Sequence[str]) -> set[str]:
-        found = self.runs.next_wakes(queues, self.identity.ready)
-        due = {queue for queue, (seconds, _) in found.items() if seconds <= 0}
-        to_come = {queue: later if queue in due else seconds for queue, (seconds, later) in found.items()}
+    def _note_wakes(self, queues: Sequence[str], wakes: Mapping[str, tuple[float, float | None]]) -> set[str]:
+        """Returns the queues that have a woken run which is due."""
+        due = {queue for queue, (seconds, _) in wakes.items() if seconds <= 0}
+        to_come = {queue: later if queue in due else seconds for queue, (seconds, later) in wakes.items()}
         self.wakes = {queue: seconds for queue, seconds in to_come.items() if seconds is not None}
         self._woken = (self._woken or set()).difference(queues) | due
         return due
-
-    def _queues_with_a_line(self, queues: Sequence[str]) -> list[str]:
-        warm = [queue for queue in queues if self.cursors.engages(queue)]
-        cold = [queue for queue in queues if queue not in warm]
-        found = self.cursors.look() if warm else set()
-        if cold:
-            started = time.monotonic()
-            in_line = self.runs.queues_with_work(cold, self.identity.ready)
-            found |= in_line.keys()
-            self._limits.update(in_line)
-            for queue in cold:
-                self.cursors.note_cold(queue, time.monotonic() - started, "poll")
-        return [
-            queue for queue in queues if queue in found or (queue in warm and not self.cursors.knows(queue))
-        ]
 
     def _claim_among_peers(self, queue: str, slots: int) -> Claims:
         self._patience = PATIENCE if self.contention.waits(queue) else None
@@ -190,10 +178,10 @@ class Claimer:
     def _take_in_windows(
         self, queue: str, slots: int, known: QueueLimits, remembered: PositionedReader | None
     ) -> Claims:
-        size = first_window(slots)
-        head = None if remembered or known.paused else {"size": size, **self.identity.ready}
+        reader = remembered or LineReader(queue, self.identity.ready, self.using)
+        first = [] if known.paused else reader.asks_first(slots)
         counted = counted_from(queue, self.identity.executor, self._oldest)
-        opening = open_queue(queue, known, counted, head, self.using, patience=self._patience)
+        opening = open_queue(queue, known, counted, first, self.using, patience=self._patience)
         limits = opening.limits
         if limits is None:  # held, or gone: the next claim, which reads it again, learns that
             self._limits.pop(queue, None)
@@ -204,8 +192,8 @@ class Claimer:
             return Claims([])
         if not limits.opens_like(known):
             return self._take_in_windows(queue, slots, limits, remembered)
-        first = None if opening.head is None else Window(opening.head, ended=len(opening.head) < size)
-        reader = remembered or LineReader(queue, self.identity.ready, self.using, first)
+        if first:
+            reader.take_first(opening.first)
         return self._plan(reader, self._meter(queue, limits, slots, opening))
 
     def _meter(self, queue: str, limits: QueueLimits, slots: int, opening: Opening) -> Meter:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from django.db import connections
 
 from django_durable.claim import unsorted
-from django_durable.claim.tail import TAILS, Tail
+from django_durable.claim.tail import TAILS, Answers, Tail
 from django_durable.conf import settings
 from django_durable.core.planning.budget import QueueLimits
 from django_durable.core.planning.positions import WHOLE_LINE, Arrival, Positions
@@ -58,14 +58,18 @@ class Cursors:
         if self._engagement.note_warm(queue, seconds):
             self.forget(queue)
 
-    def look(self) -> set[str]:
-        """Read the tail once for all queues; names those that may have rows or are due for a full pass.
+    def asked(self) -> list[database.Asked]:
+        """What a look asks: the tail, once for all queues; nothing where no position is kept."""
+        self._forget_other_connection()
+        return self.tail.asked() if self._positions else []
+
+    def look(self, answers: Answers) -> set[str]:
+        """Take in what was answered to `asked`; names those that may have rows or are due for a full pass.
 
         The first claim of each that begins at once does with this look: what arrives meanwhile is not for it.
         """
-        self._forget_other_connection()
         if self._positions:
-            self._fold(self.tail.read())
+            self._fold(self.tail.take(answers))
             self._looked = dict.fromkeys(self._positions, time.monotonic())
         return {queue for queue, known in self._positions.items() if len(known) or self._is_due(queue)}
 
@@ -94,7 +98,8 @@ class Cursors:
     def _look_unless_just_done(self, queue: str) -> None:
         self._forget_other_connection()
         if time.monotonic() - self._looked.pop(queue, -LOOK_SERVES) >= LOOK_SERVES:
-            self.look()
+            asked = self.asked()
+            self.look(database.fetch_all(asked, self.using) if asked else [])
             self._looked.pop(queue, None)
 
     def _full_pass(self, queue: str, by_group: bool) -> Positions | None:

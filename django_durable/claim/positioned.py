@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django_durable.claim import unsorted
 from django_durable.claim.windows import Directory, Window
-from django_durable.core.planning.candidates import END, Candidate, limit_key_of, partition_of
-from django_durable.core.planning.planner import Planner, Seek
+from django_durable.core.planning.candidates import END, HEAD, Candidate, Place, limit_key_of, partition_of
+from django_durable.core.planning.planner import Planner, Seek, window_size
 from django_durable.core.planning.positions import Floor, Positions
+from django_durable.models import database
 
 FEW_PLACES = 1200  # about a millisecond to weigh
 GROWTH = 4  # of the floors asked, from window to window
@@ -24,6 +25,17 @@ DEPTH = 16  # windows this much larger ask for more rows of a group: so many of 
 PLACES_A_FLOOR = 2  # so many are weighed in the time that the rows behind one floor take to read
 
 _place = attrgetter("rank", "line")
+
+
+Rows = list[tuple[Any, ...]]
+
+
+class Ahead(NamedTuple):
+    """The first floors, asked for before the claim has a planner; the place before which they tell all."""
+
+    floors: list[Floor]
+    reached: Place
+    rows: Rows | None = None
 
 
 class PositionedReader:
@@ -36,25 +48,42 @@ class PositionedReader:
         self._seen: dict[Floor, list[Candidate]] = {}
         self._windows = 0
         self._asked = 0
+        self._ahead: Ahead | None = None
+
+    def asks_first(self, slots: int) -> list[database.Asked]:
+        """The rows behind the first floors, where not all of them are weighed before."""
+        if self._weighs_all:
+            return []
+        size = window_size(slots)
+        floors, reached = self.positions.next_floors(HEAD, *_sizes(size, 0), lambda group: False)
+        if not floors:
+            return []
+        self._ahead = Ahead(floors, reached)
+        return unsorted.guarded(*self._question(floors, []))
+
+    def take_first(self, answers: list[Rows]) -> None:
+        if self._ahead is not None:
+            self._ahead = self._ahead._replace(rows=answers[1])
 
     def begin(self, planner: Planner) -> None:
         """Nothing is told before it is asked for."""
 
     def next_window(self, planner: Planner) -> Window:
-        most, size = self._next_size(planner)
-        floors, reached = self.positions.next_floors(planner.cursor, most, size, self._leaves_out(planner))
-        rows = self._read(floors, planner)
+        reached, rows = self._next_rows(planner)
+        self._windows += 1
         for floor, found in rows.items():
             if len(found) == floor.limit:
                 reached = min(reached, found[-1].place)
         in_order = sorted((row for found in rows.values() for row in found), key=_place)
         return Window(in_order, ended=reached == END, reached=reached)
 
-    def _next_size(self, planner: Planner) -> tuple[int, int]:
-        """How many floors to ask next, and for how many rows: a plan takes few of one group."""
-        first = planner.window >> self._windows >> 1
-        self._windows += 1
-        return first * GROWTH ** (self._windows - 1), max(first, planner.window // DEPTH)
+    def _next_rows(self, planner: Planner) -> tuple[Place, dict[Floor, list[Candidate]]]:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead.rows is not None:
+            return ahead.reached, self._take(ahead.floors, [], ahead.rows)
+        sizes = _sizes(planner.window, self._windows)
+        floors, reached = self.positions.next_floors(planner.cursor, *sizes, self._leaves_out(planner))
+        return reached, self._read(floors, planner)
 
     def next_groups(self, planner: Planner) -> list[tuple[Seek, list[Candidate]]]:
         wanted = {seek: self._floors_of(seek) for seek in planner.next_groups}
@@ -64,11 +93,13 @@ class PositionedReader:
 
     def walk(self, planner: Planner, busy: int) -> Directory | None:
         """The positions name every group, without a walk; in default order windows do better."""
+        return Directory(self.positions.places(), complete=True) if self._weighs_all else None
+
+    @property
+    def _weighs_all(self) -> bool:
         if not self.positions.fair or not self.positions.by_group:
-            return None
-        if len(self.positions) > FEW_PLACES + PLACES_A_FLOOR * self._asked:
-            return None
-        return Directory(self.positions.places(), complete=True)
+            return False
+        return len(self.positions) <= FEW_PLACES + PLACES_A_FLOOR * self._asked
 
     def rise(self, taken: Iterable[str]) -> None:
         """Note what the claim saw and took; to be called once it is committed."""
@@ -90,11 +121,16 @@ class PositionedReader:
         return self.positions.floors_of(seek.group, seek.after, seek.limit)
 
     def _read(self, floors: Sequence[Floor], planner: Planner) -> dict[Floor, list[Candidate]]:
+        if not floors:
+            return {}
+        keys = self._keys(floors, planner)
+        return self._take(floors, keys, unsorted.fetch(*self._question(floors, keys), self.using))
+
+    def _take(self, floors: Sequence[Floor], keys: list[str], told: Rows) -> dict[Floor, list[Candidate]]:
         """The rows behind each floor, in line order."""
         self._asked += len(floors)
-        keys = self._keys(floors, planner)
         rows: dict[Floor, list[Candidate]] = {floor: [] for floor in floors}
-        for position, *row in self._fetch(floors, keys):
+        for position, *row in told:
             rows[floors[position - 1]].append(Candidate(*row))
         self._seen.update((floor, rows[floor]) for floor in floors if _shows_all(floor.group, keys))
         return rows
@@ -105,9 +141,7 @@ class PositionedReader:
             return []
         return planner.exclusions.keys
 
-    def _fetch(self, floors: Sequence[Floor], keys: list[str]) -> list[tuple[Any, ...]]:
-        if not floors:
-            return []
+    def _question(self, floors: Sequence[Floor], keys: list[str]) -> database.Asked:
         columns = {
             "groups": [floor.group for floor in floors],
             "ranks": [floor.rank for floor in floors],
@@ -115,7 +149,13 @@ class PositionedReader:
             "limits": [floor.limit for floor in floors],
         }
         statement = "read_floors" if self.positions.by_group else "read_behind"
-        return unsorted.fetch(statement, {**self.params, **columns, "keys": keys}, self.using)
+        return statement, {**self.params, **columns, "keys": keys}
+
+
+def _sizes(window: int, windows: int) -> tuple[int, int]:
+    """How many floors to ask next, and for how many rows: a plan takes few of one group."""
+    first = window >> windows >> 2
+    return first * GROWTH**windows, max(first, window // DEPTH)
 
 
 def _shows_all(group: str, keys: list[str]) -> bool:

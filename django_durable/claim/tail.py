@@ -9,13 +9,14 @@ queues of a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from django_durable.claim import unsorted
 from django_durable.core.planning.positions import Arrival
 from django_durable.models import database
 
+Answers = Sequence[list[tuple[Any, ...]]]
 FEW = 1000  # arrivals that a look expects; so few are read in index order whatever the statistics say
 EVERY = 2**31 - 1
 NOBODY = (0,)  # an empty list of transactions would prove the predicate of any partial index
@@ -30,8 +31,11 @@ class Tail(Protocol):
     def stop(self, queue: str) -> None:
         """Follow the queue no longer."""
 
-    def read(self) -> list[Arrival]:
-        """What became visible since the last look, at least; moves the moment on where that is sound."""
+    def asked(self) -> list[database.Asked]:
+        """The statements that tell what became visible since the last look."""
+
+    def take(self, answers: Answers) -> list[Arrival]:
+        """What that is, at least; moves the moment on where that is sound."""
 
 
 class Snapshot(NamedTuple):
@@ -66,19 +70,22 @@ class SnapshotTail:
     def stop(self, queue: str) -> None:
         self._queues.discard(queue)
 
-    def read(self) -> list[Arrival]:
-        if self._seen is None:
-            raise RuntimeError("a tail is read from a moment that start() remembers")
-        rows = self._rows(self._seen, FEW)
+    def asked(self) -> list[database.Asked]:
+        return self._asked(FEW)
+
+    def take(self, answers: Answers) -> list[Arrival]:
+        rows = answers[1]
         if sum(row[5] or 0 for row in rows) >= FEW:
-            rows = self._rows(self._seen, EVERY)
+            rows = database.fetch_all(self._asked(EVERY), self.using)[1]
         self._seen = Snapshot.parse(rows[0][0])
         return [Arrival(*row[1:5]) for row in rows if row[1] is not None]
 
-    def _rows(self, seen: Snapshot, most: int) -> list[tuple[Any, ...]]:
-        running = [str(xid) for xid in seen.running or NOBODY]
-        params = {"xmax": str(seen.xmax), "running": running, "most": most}
-        return unsorted.fetch("read_tail", params, self.using)
+    def _asked(self, most: int) -> list[database.Asked]:
+        if self._seen is None:
+            raise RuntimeError("a tail is read from a moment that start() remembers")
+        running = [str(xid) for xid in self._seen.running or NOBODY]
+        params = {"xmax": str(self._seen.xmax), "running": running, "most": most}
+        return unsorted.guarded("read_tail", params)
 
 
 class SequenceTail:
@@ -100,11 +107,13 @@ class SequenceTail:
     def stop(self, queue: str) -> None:
         self._floors.pop(queue, None)
 
-    def read(self) -> list[Arrival]:
+    def asked(self) -> list[database.Asked]:
         if not self._floors:
             raise RuntimeError("a tail is read from a moment that start() remembers")
-        rows = database.fetch("read_arrivals", {"floor": min(self._floors.values())}, self.using)
-        return [Arrival(*row) for row in rows]
+        return [("read_arrivals", {"floor": min(self._floors.values())})]
+
+    def take(self, answers: Answers) -> list[Arrival]:
+        return [Arrival(*row) for row in answers[0]]
 
 
 TAILS: dict[str, Callable[[str], Tail]] = {"snapshot": SnapshotTail, "sequence": SequenceTail}

@@ -13,10 +13,14 @@ from typing import Any
 from django_durable.models import database
 
 
+def guarded(name: str, params: Mapping[str, Any]) -> list[database.Asked]:
+    """The statement between the two that forbid and allow; its answer is the second."""
+    return [("forbid_sorts", {}), (name, params), ("allow_sorts", {})]
+
+
 def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, ...]]:
     """Run the statement `name`, in the round trip of one, and leave the session's settings as they were.
 
     Outside a transaction it holds only where the client binds: there the three statements are one.
     """
-    asked = [("forbid_sorts", {}), (name, params), ("allow_sorts", {})]
-    return database.fetch_all(asked, using)[1]
+    return database.fetch_all(guarded(name, params), using)[1]

@@ -13,9 +13,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django_durable.core.planning.budget import SEPARATOR
-from django_durable.core.planning.candidates import Candidate, Place, limit_key_of, partition_of
-from django_durable.core.planning.planner import Planner, Seek
-from django_durable.models import WorkflowStatus
+from django_durable.core.planning.candidates import HEAD, Candidate, Place, limit_key_of, partition_of
+from django_durable.core.planning.planner import Planner, Seek, window_size
+from django_durable.models import WorkflowStatus, database
 
 WINDOWS_BEFORE_DIRECTORY = 1
 STRETCH = 4000
@@ -42,15 +42,25 @@ class Directory(NamedTuple):
 class LineReader:
     """Feeds one planner from one queue."""
 
-    def __init__(self, queue: str, ready: dict[str, Any], using: str, first: Window | None = None) -> None:
-        """`first`: the first window, if it was read already."""
-        self._first = first
+    def __init__(self, queue: str, ready: dict[str, Any], using: str) -> None:
+        self._first: Window | None = None
+        self._size_of_first = 0
         self.runs = WorkflowStatus.objects.db_manager(using)
         self.params = {"queue": queue, **ready}
         self._windows = 0
         self._walked: dict[str, Place] = {}
         self._walked_to: str | None = None
         self._walk_ended = False
+
+    def asks_first(self, slots: int) -> list[database.Asked]:
+        """The first window."""
+        self._size_of_first = window_size(slots)
+        rank, line = HEAD
+        return [("read_window", {**self.params, "rank": rank, "line": line, "size": self._size_of_first})]
+
+    def take_first(self, answers: list[list[tuple[Any, ...]]]) -> None:
+        rows = [Candidate(*row) for row in answers[0]]
+        self._first = Window(rows, ended=len(rows) < self._size_of_first)
 
     def begin(self, planner: Planner) -> None:
         """Nothing is known before the first window."""

@@ -15,6 +15,7 @@ from django_durable import sql
 from django_durable.conf import settings
 from django_durable.models.plans import plans, says_lost
 
+Asked = tuple[str, Mapping[str, Any]]  # a statement, by its name, and its parameters
 _PARAMETER = re.compile(r"%\((?=\w+\)s)")
 
 
@@ -51,7 +52,7 @@ def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, .
     return fetch_all([(name, params)], using)[0]
 
 
-def fetch_all(asked: Sequence[tuple[str, Mapping[str, Any]]], using: str) -> list[list[tuple[Any, ...]]]:
+def fetch_all(asked: Sequence[Asked], using: str) -> list[list[tuple[Any, ...]]]:
     """Run statements one after the other, each with its own snapshot, in one round trip where that can be."""
     if len(asked) > 1 and _binds_on_the_server(using):
         return [fetch(name, params, using) for name, params in asked]
@@ -71,7 +72,7 @@ def change(name: str, params: Mapping[str, Any], using: str) -> int:
         return int(cursor.rowcount)
 
 
-def _send(asked: Sequence[tuple[str, Mapping[str, Any]]], cursor: Any, using: str) -> None:
+def _send(asked: Sequence[Asked], cursor: Any, using: str) -> None:
     """Send statements in one text, planned once for a while where that can be; the first answer is up."""
     if _binds_on_the_server(using):
         ((name, params),) = asked

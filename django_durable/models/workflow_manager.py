@@ -44,13 +44,6 @@ class WorkflowManager(models.Manager.from_queryset(WorkflowQuerySet)):  # type: 
         """Claim runs that waited and whose time has come; only this worker's own limits hold them back."""
         return self._runs("claim_woken", {"queue": queue, "slots": slots, **mine})
 
-    def next_wakes(
-        self, queues: Sequence[str], ready: Mapping[str, Any]
-    ) -> dict[str, tuple[float, float | None]]:
-        """Seconds until the first waiting run of a queue wakes; if it is due, those of the next as well."""
-        rows = self._rows("next_wakes", {"queues": list(queues), **ready})
-        return {queue: (seconds, later) for queue, seconds, later in rows}
-
     def read_window(self, params: Mapping[str, Any]) -> list[Candidate]:
         """The next rows behind a place."""
         return [Candidate(*row) for row in self._rows("read_window", params)]

@@ -19,7 +19,7 @@ from django.test import override_settings
 from django_durable import sql
 from django_durable.claim import cursors, positioned
 from django_durable.claim.claimer import Claimer
-from django_durable.claim.tail import SnapshotTail
+from django_durable.claim.tail import Snapshot
 from django_durable.core.planning import planner, positions
 from django_durable.core.planning.candidates import END, Candidate
 from django_durable.core.planning.limits import Rooms
@@ -271,10 +271,8 @@ def test_positions_die_when_the_floor_follows_what_was_claimed(monkeypatch: pyte
 
 
 def test_positions_die_when_the_tail_ignores_running_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = SnapshotTail._rows
-    monkeypatch.setattr(
-        SnapshotTail, "_rows", lambda self, seen, most: whole(self, seen._replace(running=()), most)
-    )
+    parse = Snapshot.parse
+    monkeypatch.setattr(Snapshot, "parse", lambda text: parse(text)._replace(running=()))
     assert differences(range(120))
 
 
@@ -295,16 +293,16 @@ def test_positions_die_when_a_group_that_gave_nothing_is_forgotten(monkeypatch: 
 def test_positions_die_when_a_failed_claim_lets_them_rise(monkeypatch: pytest.MonkeyPatch) -> None:
     from django_durable.claim.positioned import PositionedReader
 
-    read = PositionedReader._read
+    take = PositionedReader._take
 
-    def read_and_rise(self: PositionedReader, *args: Any) -> dict[Floor, list[Candidate]]:
-        rows = read(self, *args)
+    def take_and_rise(self: PositionedReader, *args: Any) -> dict[Floor, list[Candidate]]:
+        rows = take(self, *args)
         for floor, seen in list(self._seen.items()):
             self.positions.rise(floor, seen, frozenset(row.id for row in seen))
         self._seen.clear()
         return rows
 
-    monkeypatch.setattr(PositionedReader, "_read", read_and_rise)
+    monkeypatch.setattr(PositionedReader, "_take", take_and_rise)
     assert differences(range(120))
 
 

@@ -39,6 +39,11 @@ MAX_PASSES = 5
 FIRST_WINDOW = 4
 
 
+def window_size(slots: int, windows: int = 0) -> int:
+    """How many rows a window has, after so many: each is twice as large as the one before."""
+    return max(slots, 1) * FIRST_WINDOW << windows
+
+
 class Seek(NamedTuple):
     """Read up to `limit` rows of the group behind `after`."""
 
@@ -155,7 +160,7 @@ class Planner:
     @property
     def window(self) -> int:
         """How many rows to read next: each window is twice as large as the one before."""
-        return max(self._line.rooms.slots, 1) * FIRST_WINDOW << self._windows
+        return window_size(self._line.rooms.slots, self._windows)
 
     @property
     def passes(self) -> int:
