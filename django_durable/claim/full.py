@@ -18,7 +18,7 @@ MOST_LIMITS = 2000  # looked at, about a microsecond each
 
 def full_keys(oldest: Oldest, using: str) -> list[str]:
     """The limit keys without room, of all queues."""
-    known = limited_keys(oldest.buckets)
+    known = _likely_first(limited_keys(oldest.buckets))
     asked = {
         "most": MOST_LIMITS,
         "keys": SEPARATOR.join(known),
@@ -32,6 +32,11 @@ def full_keys(oldest: Oldest, using: str) -> list[str]:
         if first:
             oldest.note(limit_bucket(key), int(first))
     return keys
+
+
+def _likely_first(keys: list[str]) -> list[str]:
+    """Of more keys than are looked at, those first by name; one that is left out is counted from nothing."""
+    return keys if len(keys) <= MOST_LIMITS else sorted(keys)[:MOST_LIMITS]
 
 
 def full_partitions(limits: QueueLimits, counted: dict[str, Any], using: str) -> list[str | None]:

@@ -113,6 +113,16 @@ class TestKeys:
         assert full_keys() == names[:20]
         assert [run.id for run in claimer_of(world).claim(HERE, 1).runs] == ["w41"] == world.expected()
 
+    def test_are_asked_for_with_no_more_of_what_is_known_than_is_looked_at(self, monkeypatch):
+        monkeypatch.setattr(full, "MOST_LIMITS", 2)
+        QueueWorld([running("b", 1)], keys={key: {"max_running": 1} for key in "abc"}).load()
+        known = Oldest()
+        for key in "cbdafe":
+            known.note(limit_bucket(key), 7)
+        with CaptureQueriesContext(connection) as sent:
+            assert full_keys(known) == ["b"]
+        assert times("'a\x1fb'", sent) == 1
+
     @pytest.mark.parametrize("fair", [False, True])
     def test_are_asked_for_once_where_a_claim_met_many_and_their_rows_are_not_read(self, fair):
         names = [f"full{number:02}" for number in range(60)]
