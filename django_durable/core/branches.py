@@ -2,7 +2,8 @@
 
 A body counts its calls from 1. Each task that an async body starts is a branch, known by which task of its
 starter it is; its calls have a thousand numbers of their own, high above those of the body. Calls beyond
-these, and those of branches of branches, are scattered over the numbers that are left.
+these, and those of branches of branches, are scattered over the numbers that are left. What of them a cut
+at a number of the body leaves is told by when they began (sql/fragments/older_branches.sql).
 """
 
 from __future__ import annotations

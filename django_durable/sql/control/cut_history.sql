@@ -1,5 +1,6 @@
 -- Cut the history of runs from a step on, and single failed steps before it: what they recorded, received,
--- published and streamed. Where no step is given, from the first failure that no success followed.
+-- published and streamed. Where no step is given, from the first failure that no success followed. From a number of
+-- the body on, what branches recorded that had begun before stays.
 --   rides on   durable_step_output_pkey, durable_mailbox, durable_stream_entry_pkey, durable_event_history_pkey,
 --              durable_event_pkey, durable_workflow_status_pkey
 --   locks      the rows it changes; exact only while the runs' rows are held
@@ -18,13 +19,15 @@ WITH asked AS MATERIALIZED (
         WHERE k.workflow_id = asked.id AND k.step > f.step AND k.error IS NULL AND k.name NOT LIKE 'durable.%%.timer'
     )
     GROUP BY asked.id
-), failed AS MATERIALIZED (
+), {{older_branches}}, failed AS MATERIALIZED (
     SELECT * FROM unnest(%(failed_ids)s::text[], %(failed_steps)s::int[]) AS failed (id, step)
 ), steps AS (
     DELETE FROM durable_step_output AS s
     USING given
     WHERE s.workflow_id = given.id AND (
-        abs(s.step) >= given.step
+        abs(s.step) >= given.step AND NOT EXISTS (
+            SELECT FROM older WHERE older.id = given.id AND abs(s.step) BETWEEN older.first AND older.last
+        )
         OR EXISTS (SELECT FROM failed WHERE failed.id = s.workflow_id AND failed.step = abs(s.step))
         OR s.name LIKE 'durable.%%.timer'
             AND EXISTS (SELECT FROM failed WHERE failed.id = s.workflow_id AND failed.step = s.step - 1)
@@ -36,29 +39,38 @@ WITH asked AS MATERIALIZED (
     FROM given
     WHERE m.workflow_id = given.id AND (
         m.consumed_step >= given.step
+            AND NOT EXISTS (
+                SELECT FROM older WHERE older.id = given.id AND m.consumed_step BETWEEN older.first AND older.last
+            )
         OR EXISTS (SELECT FROM failed WHERE failed.id = m.workflow_id AND failed.step = m.consumed_step)
     )
 ), streams AS (
     DELETE FROM durable_stream_entry AS t
     USING given
     WHERE t.workflow_id = given.id AND (
-        t.step >= given.step
+        t.step >= given.step AND NOT EXISTS (
+            SELECT FROM older WHERE older.id = given.id AND t.step BETWEEN older.first AND older.last
+        )
         OR EXISTS (SELECT FROM failed WHERE failed.id = t.workflow_id AND failed.step = t.step)
     )
 ), history AS (
     DELETE FROM durable_event_history AS h
     USING given
     WHERE h.workflow_id = given.id AND (
-        h.step >= given.step
+        h.step >= given.step AND NOT EXISTS (
+            SELECT FROM older WHERE older.id = given.id AND h.step BETWEEN older.first AND older.last
+        )
         OR EXISTS (SELECT FROM failed WHERE failed.id = h.workflow_id AND failed.step = h.step)
     )
 ), kept AS MATERIALIZED (
     SELECT DISTINCT ON (h.workflow_id, h.key) h.workflow_id, h.key, h.value, h.serialization, h.set_at
     FROM durable_event_history AS h
     JOIN given ON given.id = h.workflow_id
-    WHERE h.step < given.step
+    WHERE (h.step < given.step OR EXISTS (
+        SELECT FROM older WHERE older.id = given.id AND h.step BETWEEN older.first AND older.last
+    ))
         AND NOT EXISTS (SELECT FROM failed WHERE failed.id = h.workflow_id AND failed.step = h.step)
-    ORDER BY h.workflow_id, h.key, h.step DESC
+    ORDER BY h.workflow_id, h.key, h.set_at DESC, h.step DESC
 ), restored AS (
     UPDATE durable_event AS e
     SET value = kept.value, serialization = kept.serialization, updated_at = kept.set_at
@@ -77,6 +89,10 @@ CROSS JOIN LATERAL (VALUES (c.parent_id), (encode(sha256(convert_to(c.parent_id,
 WHERE steps.error IS NOT NULL AND steps.name = 'durable.result' AND c.status || '' = 'ERROR'
 GROUP BY c.id
 HAVING NOT bool_or(
-    c.parent_step >= steps.cut_from AND starts_with(c.id, made.head)
+    c.parent_step >= steps.cut_from
+    AND NOT EXISTS (
+        SELECT FROM older WHERE older.id = c.parent_id AND c.parent_step BETWEEN older.first AND older.last
+    )
+    AND starts_with(c.id, made.head)
     AND substr(c.id, length(made.head) + 1) ~ ('^-' || c.parent_step || '([.][0-9]+)?(-[0-9]+)?$')
 )
