@@ -14,6 +14,8 @@ from django.core.signals import setting_changed
 
 CHOICES = {"cursors": ("auto", "always", "never"), "tail": ("snapshot", "sequence")}
 HEARTBEATS_PER_LEASE = 3
+# each character may become four of a statement, and PostgreSQL takes 1 GiB
+LARGEST_PAYLOAD = 128 * 1024 * 1024
 LONGEST = 100 * 365 * 86_400.0  # a century, which PostgreSQL can add to any instant
 # those of core.states, which is a layer above
 FINAL_STATUSES = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
@@ -75,6 +77,8 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 problems.append(f"DURABLE['{name.upper()}'] must be a whole number above 0; it is {value!r}")
+            elif name == "max_payload" and value > LARGEST_PAYLOAD:
+                problems.append(f"DURABLE['MAX_PAYLOAD'] must be at most {LARGEST_PAYLOAD}; it is {value!r}")
         if not isinstance(self.notify, bool):
             problems.append(f"DURABLE['NOTIFY'] must be True or False; it is {self.notify!r}")
         return problems

@@ -12,6 +12,7 @@ from django.db import connections
 from django.test import override_settings
 
 from django_durable import checks
+from django_durable.conf import LARGEST_PAYLOAD
 
 
 def told():
@@ -51,6 +52,7 @@ def test_the_checks_run_with_all_others(settings):
         ({"CURSORS": []}, "['CURSORS'] must be one of"),
         ({"NOTIFY": 1}, "['NOTIFY'] must be True or False"),
         ({"MAX_PAYLOAD": 0}, "['MAX_PAYLOAD']"),
+        ({"MAX_PAYLOAD": LARGEST_PAYLOAD + 1}, "at most 134217728"),
         ({"MAX_RECOVERY_ATTEMPTS": 1.5}, "['MAX_RECOVERY_ATTEMPTS']"),
         ({"APP_VERSION": " "}, "['APP_VERSION']"),
         ({"SERIALIZER": None}, "['SERIALIZER'] must be a dotted path"),

@@ -9,10 +9,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from django_durable import Options, enqueue_by_name, workflow
 from django_durable.core.states import Status
+from django_durable.engine.launching.launcher import CHARACTERS_A_STATEMENT
 from django_durable.models import WorkflowStatus
 from django_durable.signals import workflow_enqueued
 from tests.drain import row
@@ -153,6 +155,13 @@ class TestMany:
         rows = WorkflowStatus.objects.order_by("seq").values_list("id", flat=True)
         assert list(rows) == [handle.id for handle in handles]
         assert [run.id for run in drain.claim(slots=2500)] == [handle.id for handle in handles]
+
+    def test_large_ones_are_fewer_a_statement(self):
+        half = "x" * (CHARACTERS_A_STATEMENT // 2)
+        with CaptureQueriesContext(connection) as queries:
+            handles = echo.enqueue_many([((half,), {}), ((half,), {}), ((1,), {})])
+        inserts = [query for query in queries if '"args' in query["sql"].replace("\\", "")]
+        assert (len(handles), len(inserts)) == (3, 2)
 
     def test_none_at_all_are_no_statement(self, django_assert_num_queries):
         with django_assert_num_queries(0):

@@ -22,6 +22,7 @@ from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus
 from django_durable.worker.service import Service
+from django_durable.worker.writing.lane import CHARACTERS_A_STATEMENT
 from django_durable.worker.writing.recording import GroupRecorder
 from tests.factories import ExecutorFactory
 from tests.faults import ENDS, fault
@@ -113,6 +114,18 @@ def test_all_that_waits_goes_in_one_statement(desk, django_assert_num_queries):
     for future in waiting:
         future.result(LONGEST)
     assert len(steps()) == 20
+
+
+def test_large_values_do_not_all_go_in_one(desk, django_assert_num_queries):
+    """A server hangs up on a statement that is too long, which looks like an outage, time and again."""
+    half = '"' + "x" * (CHARACTERS_A_STATEMENT // 2) + '"'
+    first, second, third = claimed(3)
+    desk.recorder.hand_over(checkpoint(first, output=half))
+    desk.recorder.end(Ending(second.fence, Completed(half)), lambda held: None)
+    desk.recorder.hand_over(checkpoint(third))
+    with django_assert_num_queries(2):
+        desk.recorder.tick()
+    assert (len(steps()), statuses()[second.id]) == (2, Status.SUCCESS)
 
 
 def test_many_endings_look_up_their_steps_one_by_one():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from django.db import transaction
+from django.db import DataError, transaction
 
+from django_durable.engine.launching.launcher import ROWS_A_STATEMENT
 from django_durable.exceptions import ConflictingWorkflow, Deduplicated
 from django_durable.models import WorkflowStatus
+from tests.faults import fault
 from tests.races.executions import claim, end
 from tests.testapp.workflows import echo, two_steps
 
@@ -93,3 +95,11 @@ def test_twenty_callers_with_one_key_make_one_run_and_the_others_are_told_which(
     (run,) = WorkflowStatus.objects.values_list("id", flat=True)
     assert sorted(type(each).__name__ for each in told) == ["Deduplicated"] * 19 + ["Handle"]
     assert {getattr(each, "workflow_id", run) for each in told} == {run}
+
+
+def test_of_many_runs_all_are_put_in_line_or_none(transactional_db):
+    last = "NEW.input LIKE '%\"last\"%'"
+    calls = [((number,), {}) for number in range(ROWS_A_STATEMENT)]
+    with fault("22000", times=1, verb="INSERT", condition=last), pytest.raises(DataError):
+        echo.enqueue_many([*calls, (("last",), {})])
+    assert not WorkflowStatus.objects.exists()

@@ -27,7 +27,13 @@ from django_durable.worker.process import leash
 from django_durable.worker.process.os_signals import Requests
 from django_durable.worker.process.supervisor import resident_megabytes
 from django_durable.worker.slots.tally import word_for
-from django_durable.worker.writing.lane import ROWS_A_STATEMENT, TRIES, Lane, is_poison
+from django_durable.worker.writing.lane import (
+    CHARACTERS_A_STATEMENT,
+    ROWS_A_STATEMENT,
+    TRIES,
+    Lane,
+    is_poison,
+)
 
 SECONDS = 30
 
@@ -161,7 +167,7 @@ class TestLane:
 
     @pytest.fixture
     def lane(self, sink: Sink) -> Lane[str]:
-        lane = Lane(sink.write, sink.refuse)
+        lane = Lane(sink.write, sink.refuse, len)
         for item in "abc":
             lane.append(item)
         return lane
@@ -172,11 +178,20 @@ class TestLane:
         assert len(lane) == 1
 
     def test_a_statement_has_its_bound(self, sink):
-        lane = Lane(sink.write, sink.refuse)
+        lane = Lane(sink.write, sink.refuse, len)
         for number in range(ROWS_A_STATEMENT + 1):
             lane.append(str(number))
         lane.flush(len(lane))
         assert [len(batch) for batch in sink.batches] == [ROWS_A_STATEMENT, 1]
+
+    def test_so_has_its_text_but_for_one_that_is_larger_alone(self, sink):
+        half = "x" * (CHARACTERS_A_STATEMENT // 2)
+        lane = Lane(sink.write, sink.refuse, len)
+        for item in ("a", half, half, "b", half * 3, "c"):
+            lane.append(item)
+        lane.flush(len(lane))
+        assert [len(batch) for batch in sink.batches] == [3, 2, 1]
+        assert len(lane) == 0
 
     def test_what_could_not_be_sent_keeps_its_order(self, lane, sink):
         sink.errors = [coded(OperationalError, "57P01")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, NoReturn
 
 from django.db import transaction
@@ -31,6 +32,7 @@ from django_durable.models import DEFAULT_QUEUE, WorkflowStatus, database
 from django_durable.signals import workflow_enqueued
 
 ROWS_A_STATEMENT = 1000
+CHARACTERS_A_STATEMENT = 4 * 1024 * 1024  # PostgreSQL hangs up on a statement of more than 1 GiB
 INSERT_TRIES = 3
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -109,17 +111,32 @@ def enqueue_children(
 def insert_many(
     name: str, options: Options, calls: Sequence[tuple[str, Call]], parent: Parent
 ) -> list[Handle]:
-    """Put runs with these ids in line; raises WorkflowIDInUse if one of them is taken."""
+    """Put runs with these ids in line, all or none; raises WorkflowIDInUse if one of them is taken."""
     using = database.alias()
     params = _params(name, options, parent)
     rows = [(workflow_id, encoded(name, call)) for workflow_id, call in calls]
-    for start in range(0, len(rows), ROWS_A_STATEMENT):
-        batch = rows[start : start + ROWS_A_STATEMENT]
-        inserted = set(_insert(params, batch, using))
-        for workflow_id, _ in batch:
-            if workflow_id not in inserted:
-                raise WorkflowIDInUse(workflow_id)
+    batches = list(_batches(rows))
+    with transaction.atomic(using=using, savepoint=False) if len(batches) > 1 else nullcontext():
+        for batch in batches:
+            inserted = set(_insert(params, batch, using))
+            for workflow_id, _ in batch:
+                if workflow_id not in inserted:
+                    raise WorkflowIDInUse(workflow_id)
     return [Handle(workflow_id, using) for workflow_id, _ in rows]
+
+
+def _batches(rows: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    """So few rows a statement, and so few characters, but for a row that has more alone."""
+    batch: list[tuple[str, str]] = []
+    characters = 0
+    for row in rows:
+        batch.append(row)
+        characters += len(row[1])
+        if len(batch) == ROWS_A_STATEMENT or characters >= CHARACTERS_A_STATEMENT:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def encoded(name: str, call: Call) -> str:

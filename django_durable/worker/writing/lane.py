@@ -12,6 +12,8 @@ from django_durable.engine.execution.outages import is_conflict
 from django_durable.worker.trouble import sqlstate
 
 ROWS_A_STATEMENT = 1000
+# each may become four of a statement, of which PostgreSQL takes 1 GiB and hangs up on more
+CHARACTERS_A_STATEMENT = 4 * 1024 * 1024
 TRIES = 3
 # classes of SQLSTATE that mean a row that cannot be stored, not a database that stores nothing just now
 POISON = ("0A", "22", "23", "54", "P0")
@@ -22,14 +24,18 @@ T = TypeVar("T")
 class Lane(Generic[T]):
     """`write` sends some, answers them and returns those that go next; or it raises, and answered none.
 
-    `refuse` answers one that cannot be stored.
+    `refuse` answers one that cannot be stored. `size` says how many characters of a statement one takes.
     """
 
     def __init__(
-        self, write: Callable[[Sequence[T]], Sequence[T] | None], refuse: Callable[[T, Exception], None]
+        self,
+        write: Callable[[Sequence[T]], Sequence[T] | None],
+        refuse: Callable[[T, Exception], None],
+        size: Callable[[T], int],
     ) -> None:
         self._write = write
         self._refuse = refuse
+        self._size = size
         self._queue: deque[T] = deque()
         self._batch: list[T] = []
         self.append = self._queue.append
@@ -44,14 +50,23 @@ class Lane(Generic[T]):
     def flush(self, count: int) -> None:
         """Send the first `count`; raises what keeps the database from storing anything, and keeps those."""
         while count > 0:
-            taken = min(count, ROWS_A_STATEMENT)
-            self._batch = [self._queue.popleft() for _ in range(taken)]
+            self._batch = self._take(min(count, ROWS_A_STATEMENT))
+            taken = len(self._batch)
             try:
                 self._send()
             finally:
                 count -= taken - len(self._batch)
                 self.put_first(self._batch)
                 self._batch = []
+
+    def _take(self, most: int) -> list[T]:
+        """One at least, however large it is."""
+        taken: list[T] = []
+        characters = 0
+        while len(taken) < most and characters < CHARACTERS_A_STATEMENT:
+            taken.append(self._queue.popleft())
+            characters += self._size(taken[-1])
+        return taken
 
     def _send(self) -> None:
         try:

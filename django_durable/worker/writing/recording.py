@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from operator import attrgetter
 
 from django.db import Error, connections
 
@@ -42,7 +43,7 @@ class GroupRecorder(Duty):
     def __init__(self, using: str, wake: Callable[[], None] = lambda: None) -> None:
         self.using = using
         self.wake = wake
-        self._writes: Lane[Write] = Lane(self._write, self._refuse)
+        self._writes: Lane[Write] = Lane(self._write, self._refuse, attrgetter("size"))
         self._locked: Aside[Write] = Aside()
         self._unstorable: dict[Fence, Exception] = {}
         self._pid = os.getpid()

@@ -7,7 +7,7 @@ import os
 import threading
 
 from django_durable.core.fence import Fence
-from django_durable.core.outcomes import Deferred, Waiting
+from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Parked, Waiting
 from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
 from django_durable.exceptions import Superseded
 
@@ -39,6 +39,11 @@ class InFlight:
     def fence(self) -> Fence:
         return self.checkpoint.fence
 
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return len(self.checkpoint.output or "") + len(self.checkpoint.error or "")
+
     def answer(self, held: bool) -> None:
         if not held:
             self.refusal = Superseded(self.fence)
@@ -62,6 +67,14 @@ class Handed:
     @property
     def fence(self) -> Fence:
         return self.ending.fence
+
+    @property
+    def size(self) -> int:
+        """In characters."""
+        match self.ending.outcome:
+            case Completed(text) | Failed(text) | Cancelled(text) | Parked(text):
+                return len(text)
+        return 0
 
     @property
     def leaves_the_worker(self) -> bool:
