@@ -16,6 +16,7 @@ from django_durable.admin.base import DurableAdmin, log_changes
 from django_durable.admin.chips import chip
 from django_durable.admin.lengths import LengthField
 from django_durable.admin.moments import NOTHING
+from django_durable.claim.left_behind import left_behind
 from django_durable.claim.preview import Preview, preview
 from django_durable.core.durations import in_words
 from django_durable.models import DEFAULT_QUEUE, Queue, WorkflowStatus
@@ -27,7 +28,9 @@ PARTITION_LIMITS = (
     ("partition_rate_limit", "partition_rate_period"),
 )
 HABITS = ("fair", "polling_interval", "waiting_holds_slot")
+FOUND = ("state", "starts_next", "held_back_by", "left_without_a_worker")
 PREVIEW = "_durable_preview"  # kept with the row, which is read anew for each page
+MOST_VERSIONS = 5
 DECLARED = (
     "This queue is declared in DURABLE['QUEUES']: its limits are set there, and again after each migrate."
 )
@@ -76,7 +79,7 @@ class QueueAdmin(DurableAdmin):
             (
                 None,
                 {
-                    "fields": ["name", "state", "starts_next", "held_back_by"] if obj else ["name"],
+                    "fields": ["name", *FOUND] if obj else ["name"],
                     "description": DECLARED if declared else "",
                 },
             ),
@@ -86,7 +89,7 @@ class QueueAdmin(DurableAdmin):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Queue | None = None) -> Any:
-        return () if obj is None else ("name", "state", "starts_next", "held_back_by")
+        return () if obj is None else ("name", *FOUND)
 
     def save_model(self, request: HttpRequest, obj: Queue, form: Any, change: bool) -> None:
         """Write only what was edited: a pause that came meanwhile stays."""
@@ -108,6 +111,14 @@ class QueueAdmin(DurableAdmin):
             return "the pause"
         found = self._look(queue)
         return (found.stopped_by.in_words if found else "") or NOTHING
+
+    @admin.display(description="left without a worker")
+    def left_without_a_worker(self, queue: Queue) -> str:
+        """Runs that wait, and keep their places in the limits until a worker of their version comes."""
+        found = left_behind(queue.name, self.using).most_common()
+        told = [f"{count} waiting of version {version}" for version, count in found[:MOST_VERSIONS]]
+        more = len(found) - MOST_VERSIONS
+        return ", ".join(told + ([f"and {more} versions more"] if more > 0 else [])) or NOTHING
 
     def _look(self, queue: Queue) -> Preview | None:
         """One for all fields of a page: each reads and plans as a claim does."""

@@ -325,3 +325,28 @@ class TestWhatBlocksTheHead:
         sent = [text.upper() for text in texts(asked.captured_queries)]
         assert sent
         assert not [text for text in sent if "FOR NO KEY" in text or text.startswith(("UPDATE", "INSERT"))]
+
+
+class TestRunsLeftWithoutAWorker:
+    def told(self, admin_client, queue):
+        response = admin_client.get(page(queue))
+        return response.context["adminform"].model_admin.left_without_a_worker(queue)
+
+    def waiting(self, queue, version):
+        waiting = {"status": Status.WAITING, "queue": queue.name, "claim_seq": 1, "app_version": version}
+        WorkflowFactory.create(**waiting)
+
+    def test_of_the_versions_that_no_living_worker_has_are_told(self, admin_client):
+        queue = QueueFactory.create(concurrency=2)
+        for version in ("1", "1", "2", "3", None):
+            self.waiting(queue, version)
+        ExecutorFactory.create(app_version="2")
+        ExecutorFactory.create(app_version="3", queues=["another"])
+        ExecutorFactory.create(app_version="1", lost=True)
+        assert self.told(admin_client, queue) == "2 waiting of version 1, 1 waiting of version 3"
+
+    def test_there_are_none_where_a_worker_takes_any_version(self, admin_client):
+        queue = QueueFactory.create()
+        self.waiting(queue, "1")
+        ExecutorFactory.create(app_version=None, queues=[queue.name])
+        assert self.told(admin_client, queue) == NOTHING
