@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -40,6 +41,7 @@ class Timekeeper(Duty):
         self.on_work: Callable[[], None] = lambda: None
         self.wake: Callable[[], None] = lambda: None
         self._patience = Patience()
+        self._punctuality = Patience()
         self._is_noticed = False
         self._looks_at = 0.0
 
@@ -53,6 +55,7 @@ class Timekeeper(Duty):
         rest = self._put_off(now)
         if rest <= 0:
             self._patience.answer(now)
+            self._punctuality.answer(now)
             rest = self._look()
             self._looks_at = time.monotonic() + rest
         return rest
@@ -69,12 +72,23 @@ class Timekeeper(Duty):
         due = self.next_due()
         overdue = [seconds for seconds in due if seconds is not None and seconds <= 0]
         if not overdue:
-            return min([LONGEST_REST, *(seconds for seconds in due if seconds is not None)])
+            return self._until_due(min((seconds for seconds in due if seconds is not None), default=math.inf))
         self._patience.found()
         done = self._into_line(due)
         if _is_past(due.deadline) or _is_past(due.expiry):
             done += self._end_overdue()
-        return 0.0 if done else HELD_ELSEWHERE
+        if done:
+            self._punctuality.found()
+        return 0.0 if done else HELD_ELSEWHERE + self._punctuality.between(0.0, self._punctuality.length)
+
+    def _until_due(self, seconds: float) -> float:
+        """All know the instant: who came to one in vain, as another was there, comes later to the next."""
+        if seconds >= LONGEST_REST:
+            self._punctuality.ends_at = math.inf
+            return LONGEST_REST
+        now = time.monotonic()
+        self._punctuality.begin_at(now + seconds)
+        return self._punctuality.ends_at - now
 
     def next_due(self) -> Due:
         (row,) = database.fetch("next_due", {}, self.using)

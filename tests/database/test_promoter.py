@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,3 +147,53 @@ def test_a_timekeeper_that_found_something_due_looks_at_the_next_notice_at_once(
     assert timekeeper.tick() == 0
     timekeeper.notice()
     assert timekeeper.tick() == LONGEST_REST  # it looked
+
+
+HALF = 0.5
+
+
+class AtItsInstant:
+    """A timekeeper that knows an instant, and whether a peer was there before it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        monkeypatch.setattr("django_durable.worker.timekeeper.time", clock)
+        self.timekeeper = Timekeeper("default")
+        self.timekeeper._punctuality.between = lambda low, high: high
+
+    def comes_late(self) -> float:
+        """Rest until what is due in half a second; by how many hundredths of one it comes later than that."""
+        rest = self.timekeeper.tick()
+        self.now += rest
+        return round((rest - HALF) * 100)
+
+
+def test_who_comes_to_an_instant_in_vain_comes_later_to_the_next_until_it_finds_something(db, monkeypatch):
+    keeper = AtItsInstant(monkeypatch)
+    late = []
+    for _ in range(6):
+        run = delayed(HALF)
+        late.append(keeper.comes_late())
+        run.delete()  # a peer was there
+        assert keeper.timekeeper.tick() == LONGEST_REST
+    assert late == [0, 2, 4, 8, 16, 25]
+    delayed(-1)
+    assert keeper.timekeeper.tick() == 0
+    delayed(HALF)
+    assert keeper.comes_late() == 0
+
+
+def test_who_is_woken_before_an_instant_did_not_come_in_vain(db, monkeypatch):
+    keeper = AtItsInstant(monkeypatch)
+    delayed(HALF)
+    for _ in range(3):
+        assert round(keeper.timekeeper.tick(), 1) == HALF
+
+
+def test_a_timekeeper_at_rest_loses_no_punctuality(db, monkeypatch):
+    keeper = AtItsInstant(monkeypatch)
+    for _ in range(3):
+        keeper.now += keeper.timekeeper.tick()
+    delayed(HALF)
+    assert keeper.comes_late() == 0

@@ -30,6 +30,10 @@ class Patience:
         if self.ends_at == math.inf:
             self.ends_at = now + self.between(0.0, self.length)
 
+    def begin_at(self, instant: float) -> None:
+        """Something will be there at an instant that all know; it stands for what waited before."""
+        self.ends_at = instant + self.between(0.0, self.length)
+
     def answer(self, now: float) -> bool:
         """Answer the notice that waits, if its time has come; in vain, until something is found."""
         if now < self.ends_at:
