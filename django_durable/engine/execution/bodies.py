@@ -85,10 +85,29 @@ async def _call_async(
     try:
         async with limit:
             with counted_apart(context):
-                return await declaration.function(*args, **kwargs)
+                return await _call_and_end_generators(declaration, args, kwargs)
     except TimeoutError:
         if limit.expired():
             raise DeadlinePassed(context.run.id) from None
         raise
     finally:
         context.is_over = True
+
+
+async def _call_and_end_generators(
+    declaration: WorkflowDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    try:
+        return await declaration.function(*args, **kwargs)
+    except BaseException as error:
+        before = asyncio.all_tasks()
+        traceback.clear_frames(error.__traceback__)
+        await asyncio.sleep(0)  # the loop makes tasks of their ends, in the order in which the body held them
+        ends = {task for task in asyncio.all_tasks() - before if _ends_a_generator(task)}
+        if ends:
+            await asyncio.wait(ends)
+        raise
+
+
+def _ends_a_generator(task: asyncio.Task[Any]) -> bool:
+    return type(task.get_coro()).__name__ == "async_generator_athrow"
