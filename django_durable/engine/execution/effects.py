@@ -134,6 +134,8 @@ def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
 
 def observe(context: WorkflowContext, name: str, read: Callable[[], Any]) -> Operation:
     """A recorded look at something that may change. Takes one number."""
+    if not context.is_async:
+        refuse_open_transaction(context, name)
     number = context.take_number()
     recorded = context.find(number, name)
     if recorded is not None:
