@@ -14,6 +14,7 @@ from tests.testapp.models import Ledger, Probe
 WORKERS = 3
 ASYNC_RESULT = [None, ["trace", 1, None, None], [None, None], 2, [[4, 6], True], ["to myself", None], None]
 RESULT = [None, "trace", 1, None, None, None, None, None, 2, 2, [4, 6], True, "to myself", None, 1]
+RESULT += [["helper"], 1, None, "SUCCESS", 4, True, 2, [8, 10]]
 
 
 def test_a_kill_at_every_durable_call_changes_nothing(start):
@@ -58,15 +59,17 @@ def keep_alive(start, is_over):
 
 def check(run, moment):
     found = retrieve(run).result()
-    assert found == [*RESULT, ["helper"], 1, None], moment
-    assert Probe.hits(run, "trace") == 1 + (moment == "inside trace")
+    assert found == RESULT, moment
+    again = moment == "inside trace"
+    is_in_flight = moment == "traced"  # its record may be on its way to the disk when the worker dies
+    assert 1 + again <= Probe.hits(run, "trace") <= 1 + again + is_in_flight
     assert Ledger.objects.filter(run_id=run).count() == 1
     assert Message.objects.filter(workflow_id="helper", payload__contains=run).count() == 1
     assert list(Message.objects.filter(workflow_id=run).values_list("topic", flat=True)) == ["own"]
     assert StreamEntry.objects.filter(workflow_id=run).count() == 2
     assert EventHistory.objects.filter(workflow_id=run).count() == 1
     children = WorkflowStatus.objects.filter(parent_id=run)
-    assert children.count() == 3
+    assert children.count() == 5
     assert WorkflowStatus.objects.filter(forked_from__in=children.values("id")).count() == 1
 
 

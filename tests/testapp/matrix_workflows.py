@@ -19,6 +19,7 @@ from django_durable import (
     control,
     gather,
     get_event,
+    patch,
     recv,
     send,
     set_event,
@@ -53,6 +54,11 @@ MOMENTS = (
     "annotated",
     "forked",
     "closed",
+    "status read",
+    "result read",
+    "patched",
+    "many enqueued",
+    "many ended",
 )
 
 
@@ -130,6 +136,12 @@ def everything(helper_id: str, kill_at: str) -> list[Any]:
     reached("annotated", control.set_attributes([helper_id], {"annotated": True}))
     reached("forked", len(control.fork([runs[0].id])))
     reached("closed", close_stream("log"))
+    reached("status read", runs[0].status)
+    reached("result read", runs[0].result(timeout=NAP))
+    reached("patched", patch("matrix"))
+    many = child.enqueue_many([((number,), {}) for number in (4, 5)])
+    reached("many enqueued", len(many))
+    reached("many ended", [each.result() for each in many])
     return found
 
 
