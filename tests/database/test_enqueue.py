@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from django_durable import Options, enqueue_by_name, workflow
+from django_durable.core.portions import CHARACTERS_A_STATEMENT
 from django_durable.core.states import Status
-from django_durable.engine.launching.launcher import CHARACTERS_A_STATEMENT
 from django_durable.models import WorkflowStatus
 from django_durable.signals import workflow_enqueued
 from tests.drain import row

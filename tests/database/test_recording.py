@@ -15,6 +15,7 @@ from django_durable import sql
 from django_durable.claim.claimer import Claimer
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Completed, Deferred, Overtaken
+from django_durable.core.portions import CHARACTERS_A_STATEMENT
 from django_durable.core.run import Run
 from django_durable.core.states import Status
 from django_durable.engine.execution.recorder import Checkpoint, Ending, settle_params
@@ -22,7 +23,6 @@ from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus
 from django_durable.worker.service import Service
-from django_durable.worker.writing.lane import CHARACTERS_A_STATEMENT
 from django_durable.worker.writing.recording import GroupRecorder
 from tests.factories import ExecutorFactory
 from tests.faults import ENDS, fault

@@ -9,13 +9,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 from django.test import TestCase
+from django.test.utils import CaptureQueriesContext
 
-from django_durable import Status, retrieve, workflow
+from django_durable import Status, gather, retrieve, workflow
 from django_durable.core.payloads.failures import describe
+from django_durable.core.portions import CHARACTERS_A_STATEMENT
 from django_durable.core.states import PARKED
 from django_durable.engine.handle import Handle
+from django_durable.engine.waits.results import RESULT
 from django_durable.exceptions import (
     InsideTransaction,
     InvalidOption,
@@ -55,6 +58,25 @@ def test_a_value_goes_in_through_the_door_and_comes_out_of_the_result_as_it_was(
     assert result == value
     assert type(result) is type(value)
     assert repr(result) == repr(value)
+
+
+def test_large_results_of_many_are_not_recorded_in_one_statement(drain):
+    """A server hangs up on a statement that is too long, which looks like an outage, time and again."""
+
+    @workflow(name="results.large")
+    def large():
+        return "x" * (CHARACTERS_A_STATEMENT // 2)
+
+    @workflow(name="results.gathers")
+    def gathers():
+        return sum(len(value) for value in gather(*[large.enqueue() for _ in range(3)]))
+
+    run = gathers.enqueue()
+    with CaptureQueriesContext(connection) as queries:
+        drain()
+    statements = [query for query in queries if "xxx" in query["sql"] and RESULT in query["sql"]]
+    assert run.result() == 3 * CHARACTERS_A_STATEMENT // 2
+    assert len(statements) == 2
 
 
 def test_an_error_is_raised_with_its_type_and_its_parts(drain):

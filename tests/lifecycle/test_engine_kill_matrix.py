@@ -13,8 +13,8 @@ from tests.testapp.models import Ledger, Probe
 
 WORKERS = 3
 ASYNC_RESULT = [None, ["trace", 1, None, None], [None, None], 2, [[4, 6], True], ["to myself", None], None]
-RESULT = [None, "trace", 1, None, None, None, None, None, 2, 2, [4, 6], True, "to myself", None, 1]
-RESULT += [["helper"], 1, None, "SUCCESS", 4, True, 2, [8, 10]]
+TO_THE_OWN_MAIL = [None, "trace", 1, None, None, None, None, None, 2, 2, [4, 6], True, "to myself", None, 1]
+RESULT = [*TO_THE_OWN_MAIL, ["helper"], 1, None, "SUCCESS", 4, True, 2, [8, 10]]
 
 
 def test_a_kill_at_every_durable_call_changes_nothing(start):

@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import DataError, transaction
 
-from django_durable.engine.launching.launcher import ROWS_A_STATEMENT
+from django_durable.core.portions import ROWS_A_STATEMENT
 from django_durable.exceptions import ConflictingWorkflow, Deduplicated
 from django_durable.models import WorkflowStatus
 from tests.faults import fault

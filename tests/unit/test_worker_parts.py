@@ -19,6 +19,7 @@ from django_durable.core.outcomes import Completed, Deferred, Failed, Waiting
 from django_durable.core.planning.candidates import Candidate
 from django_durable.core.planning.limits import Rooms
 from django_durable.core.planning.planner import Planner
+from django_durable.core.portions import CHARACTERS_A_STATEMENT, ROWS_A_STATEMENT
 from django_durable.worker.polling.asked import TOGETHER, Asked
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.polling.cadence import LONGEST, Cadence
@@ -28,8 +29,6 @@ from django_durable.worker.process.os_signals import Requests
 from django_durable.worker.process.supervisor import resident_megabytes
 from django_durable.worker.slots.tally import word_for
 from django_durable.worker.writing.lane import (
-    CHARACTERS_A_STATEMENT,
-    ROWS_A_STATEMENT,
     TRIES,
     Lane,
     is_poison,

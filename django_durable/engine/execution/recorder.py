@@ -57,6 +57,11 @@ class Checkpoint(NamedTuple):
     def fence(self) -> Fence:
         return Fence(self.workflow_id, self.token)
 
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return len(self.output or "") + len(self.error or "")
+
 
 class Ending(NamedTuple):
     """How one execution ended."""

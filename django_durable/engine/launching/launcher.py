@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any, NoReturn
 
@@ -12,6 +12,7 @@ from django.db import transaction
 
 from django_durable.conf import settings
 from django_durable.core.options import Options
+from django_durable.core.portions import portions
 from django_durable.core.states import ACTIVE
 from django_durable.core.uuid7 import uuid7
 from django_durable.engine import payloads
@@ -31,8 +32,6 @@ from django_durable.exceptions import (
 from django_durable.models import DEFAULT_QUEUE, WorkflowStatus, database
 from django_durable.signals import workflow_enqueued
 
-ROWS_A_STATEMENT = 1000
-CHARACTERS_A_STATEMENT = 4 * 1024 * 1024  # PostgreSQL hangs up on a statement of more than 1 GiB
 INSERT_TRIES = 3
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -115,7 +114,7 @@ def insert_many(
     using = database.alias()
     params = _params(name, options, parent)
     rows = [(workflow_id, encoded(name, call)) for workflow_id, call in calls]
-    batches = list(_batches(rows))
+    batches = list(portions(rows, lambda row: len(row[1])))
     with transaction.atomic(using=using, savepoint=False) if len(batches) > 1 else nullcontext():
         for batch in batches:
             inserted = set(_insert(params, batch, using))
@@ -123,20 +122,6 @@ def insert_many(
                 if workflow_id not in inserted:
                     raise WorkflowIDInUse(workflow_id)
     return [Handle(workflow_id, using) for workflow_id, _ in rows]
-
-
-def _batches(rows: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """So few rows a statement, and so few characters, but for a row that has more alone."""
-    batch: list[tuple[str, str]] = []
-    characters = 0
-    for row in rows:
-        batch.append(row)
-        characters += len(row[1])
-        if len(batch) == ROWS_A_STATEMENT or characters >= CHARACTERS_A_STATEMENT:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 def encoded(name: str, call: Call) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django_durable.core.payloads import failures
+from django_durable.core.portions import portions
 from django_durable.core.states import FINAL, PARKED, Status
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
@@ -163,10 +166,11 @@ def result_checkpoint(
 
 
 def write_results(context: WorkflowContext, checkpoints: Sequence[Checkpoint]) -> list[Any]:
-    """Record results in one statement; returns them as a replay would."""
-    held = through_outages(lambda: write_checkpoints(checkpoints, context.using), context.using)
-    if len(held) < len(checkpoints):
-        raise Superseded(context.fence)
+    """Record results, in one statement if they are not too large; returns them as a replay would."""
+    for portion in portions(checkpoints, attrgetter("size")):
+        held = through_outages(partial(write_checkpoints, portion, context.using), context.using)
+        if len(held) < len(portion):
+            raise Superseded(context.fence)
     return [
         Raised(payloads.decode_error(checkpoint.error), (checkpoint.step,))
         if checkpoint.error is not None

@@ -8,12 +8,10 @@ from typing import Generic, TypeVar
 
 from django.db import Error, InterfaceError, OperationalError
 
+from django_durable.core.portions import CHARACTERS_A_STATEMENT, ROWS_A_STATEMENT
 from django_durable.engine.execution.outages import is_conflict
 from django_durable.worker.trouble import sqlstate
 
-ROWS_A_STATEMENT = 1000
-# each may become four of a statement, of which PostgreSQL takes 1 GiB and hangs up on more
-CHARACTERS_A_STATEMENT = 4 * 1024 * 1024
 TRIES = 3
 # classes of SQLSTATE that mean a row that cannot be stored, not a database that stores nothing just now
 POISON = ("0A", "22", "23", "54", "P0")

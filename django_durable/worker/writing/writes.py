@@ -42,7 +42,7 @@ class InFlight:
     @property
     def size(self) -> int:
         """In characters."""
-        return len(self.checkpoint.output or "") + len(self.checkpoint.error or "")
+        return self.checkpoint.size
 
     def answer(self, held: bool) -> None:
         if not held:
