@@ -225,7 +225,8 @@ interruptions: list[Callable[[StepContext, str], None]] = []
 
 
 @contextmanager
-def running_workflow(context: WorkflowContext) -> Iterator[None]:
+def running_workflow(context: WorkflowContext | None) -> Iterator[None]:
+    """None: what runs in the block is no part of a body."""
     token = _workflow.set(context)
     try:
         yield

@@ -20,6 +20,7 @@ from django_durable.engine.execution.context import (
     Recorded,
     WorkflowContext,
     current,
+    running_workflow,
     step_number,
     surrounding,
 )
@@ -64,7 +65,8 @@ def commit(
             with read_committed(context.using), transaction.atomic(using=context.using):
                 if own_row_first:
                     own(context.fence, context.using)
-                done = do(number)
+                with running_workflow(None):  # receivers that it tells are no part of the body
+                    done = do(number)
                 _record(context, number, name, done)
             return done.value
         except CommittedBefore:
