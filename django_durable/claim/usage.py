@@ -89,6 +89,12 @@ class Meter:
         self.usage.keys.update(now)
         return held, any(now[key].room < before[key].room for key in now)
 
+    def learn_full(self) -> bool:
+        """Before more is read: where many that were met are full, learn of all that are; whether it did."""
+        full_keys = sum(self._is_full(key) for key in self._met)
+        learned = full_keys >= full.MANY and self._learn_full_keys()
+        return self._learn_full_partitions() or learned
+
     def recount_groups(self) -> None:
         """Count what is in flight again: peers claimed rows that were in line, and load their groups."""
         self.usage.busy = {}
@@ -130,9 +136,7 @@ class Meter:
     def _meet(self, keys: set[str]) -> bool:
         learned = len(keys) > MANY_KEYS and self._learn_full_keys()
         self._met |= keys
-        counted = self._count_keys(self._limited(keys - self.usage.keys.keys()))
-        full_ones = sum(self._is_full(key) for key in self._met)
-        return (full_ones >= full.MANY and self._learn_full_keys()) or counted or learned
+        return self._count_keys(self._limited(keys - self.usage.keys.keys())) or learned
 
     def _is_full(self, key: str) -> bool:
         return key in self.usage.keys and self.usage.keys[key].room <= 0
@@ -184,19 +188,19 @@ class Meter:
         for partition in new:
             fleet, here, _ = in_flight.get(partition, Use())
             self.usage.partitions[partition] = Use(fleet, here, starts.get(partition, 0))
-        self._learn_full_partitions()
         return True
 
-    def _learn_full_partitions(self) -> None:
-        """Once a claim, where many that were met are full; where groups are counted, all are known."""
+    def _learn_full_partitions(self) -> bool:
+        """Once a claim; where groups are counted, all are known."""
         if self._knows_full_partitions or self._by_partition is not None or not self.limits.counts_in_flight:
-            return
+            return False
         met = self.usage.partitions.values()
         if sum(partition_room(self.limits, use).is_shut for use in met) < full.MANY:
-            return
+            return False
         self._knows_full_partitions = True
         names = full.full_partitions(self.limits, self._counted, self.using)
         self.usage.partitions.update(dict.fromkeys(names, USED_UP))
+        return True
 
     def _in_flight_of(self, partitions: set[str | None]) -> dict[str | None, Use]:
         if self._by_partition is not None or not self.limits.counts_in_flight:

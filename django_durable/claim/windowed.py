@@ -105,7 +105,9 @@ class WindowedClaim:
 
     def _settle(self) -> None:
         while not self.planner.settled:
-            if self.planner.next_groups:
+            if self.meter.learn_full():
+                self.planner.recount(self.meter.rooms)
+            elif self.planner.next_groups:
                 self._read_groups()
             elif not self._walk():
                 self._read_window()

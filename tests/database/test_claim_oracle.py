@@ -56,6 +56,7 @@ CHOSEN = {
         ],
         keys={"full": {"max_running": 1}, "rated": {"max_starts": 1, "window": PERIOD}},
         starts=[(limit_bucket("rated"), PERIOD + 5)],
+        slots=1,
     ),
     "a partition has room beside one that has none, and none of its name elsewhere": QueueWorld(
         [
@@ -74,6 +75,7 @@ CHOSEN = {
         ]
         + [Row("a", 1, partition="full"), Row("b", 2, partition="half")],
         {"partition_concurrency": 2},
+        slots=1,
     ),
     "a run that waits has the room of its key": QueueWorld(
         [Row("r", 9, Status.WAITING, key="k", holds_slot=True), Row("w", 1, key="k")],
