@@ -45,6 +45,11 @@ class Timekeeper(Duty):
         self._is_noticed = False
         self._looks_at = 0.0
 
+    def among(self, workers: int) -> None:
+        """So many look at what is due, this one too."""
+        self._patience.among(workers)
+        self._punctuality.among(workers)
+
     def notice(self) -> None:
         """An earlier instant may be there; all workers hear of it at once."""
         self._is_noticed = True

@@ -14,6 +14,7 @@ from django_durable.models.database import Clock
 from django_durable.signals import executor_lost
 from django_durable.worker.lease.heartbeat import Heartbeat
 from django_durable.worker.lease.registration import Registration
+from tests.factories import ExecutorFactory
 from tests.testapp.workflows import echo
 
 pytestmark = pytest.mark.django_db
@@ -157,3 +158,13 @@ def test_a_file_that_cannot_be_written_stops_no_heartbeat(tmp_path):
     heartbeat = Heartbeat(registration(), tmp_path / "no such folder" / "beat")
     heartbeat.tick()
     assert heartbeat.executor is not None
+
+
+def test_each_renewal_tells_how_many_workers_live(heartbeat):
+    told = []
+    heartbeat.on_fleet = told.append
+    heartbeat.tick()
+    ExecutorFactory.create()
+    ExecutorFactory.create(lost=True)
+    heartbeat.tick()
+    assert told == [1, 2]

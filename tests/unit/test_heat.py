@@ -42,6 +42,15 @@ def test_each_answer_in_vain_lets_the_next_notice_wait_longer_but_never_for_long
     assert waits[-1] == LONGEST
 
 
+def test_the_more_workers_there_are_the_longer_a_notice_may_wait_but_no_longer_than_a_second():
+    longest = []
+    for workers in (1, 12, 25, 50, 500):
+        heat = Heat(latest)
+        heat.among(workers)
+        longest.append(max(answered(heat, float(now)) - now for now in range(0, 100, 10)))
+    assert longest == [LONGEST, LONGEST, 0.5, 1.0, 1.0]
+
+
 def test_notices_that_come_while_one_waits_neither_hasten_nor_delay_it():
     heat = Heat(latest)
     answered(heat, 0.0)
@@ -70,6 +79,17 @@ def test_while_work_is_found_it_asks_quickly_and_cools_down_after_the_last():
     assert not heat.asks_again(1.0 + SOON / 2)
     assert heat.asks_again(1.0 + SOON)
     assert not heat.asks_again(1.0 + HOT)
+
+
+def test_the_more_workers_there_are_the_less_quickly_each_asks_while_work_is_found():
+    asked = []
+    for workers in (1, 5, 50):
+        heat = Heat(latest)
+        heat.among(workers)
+        heat.found(1.0)
+        asked.append(sum(heat.asks_again(1.0 + SOON / 2 * step) for step in range(21)))
+    assert asked[0] == asked[1] >= 10
+    assert asked[2] == 2
 
 
 def test_of_fifty_workers_who_hear_each_notice_some_are_prompt_and_all_together_ask_a_few_times():

@@ -40,6 +40,7 @@ class Heartbeat(Duty):
         self.registration = registration
         self.beat_file = beat_file
         self.on_change: Callable[[], None] = lambda: None
+        self.on_fleet: Callable[[int], None] = lambda workers: None
         self._id: UUID | None = None
         self._renewals = 0
         self._trusted_until = 0.0
@@ -56,6 +57,7 @@ class Heartbeat(Duty):
         if self._id is None or not self.registration.renew(self._id):
             self._become_another(self._id)
         self._trust(began)
+        self.on_fleet(Executor.objects.using(self.registration.using).alive().count())
         return max(0.0, self._interval() - (time.monotonic() - began))
 
     def finish(self) -> None:

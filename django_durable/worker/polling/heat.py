@@ -13,6 +13,7 @@ from django_durable.worker.polling.cadence import SOON
 from django_durable.worker.polling.patience import Between, Patience
 
 HOT = 0.25  # seconds of quick questions after a find
+FEW = 5  # workers, each of which may ask every 20 ms while it finds work
 LONGER = 3  # patiences that the question after one in vain may come later
 
 
@@ -23,6 +24,12 @@ class Heat:
         self.patience = Patience(between)
         self._again_at = math.inf
         self._hot_until = self._next_hot = 0.0
+        self._quickly = SOON
+
+    def among(self, workers: int) -> None:
+        """So many ask, this one too: those that are hot ask no more often together than a few do."""
+        self.patience.among(workers)
+        self._quickly = SOON * max(1.0, workers / FEW)
 
     def noticed(self, now: float) -> None:
         """Something may be ready."""
@@ -33,7 +40,7 @@ class Heat:
         latest = HOT + LONGER * self.patience.length
         if not self.patience.answer(now):
             return False
-        self._next_hot = now + SOON
+        self._next_hot = now + self._quickly
         self._again_at = now + self.patience.between(SOON, latest)
         return True
 
@@ -43,7 +50,7 @@ class Heat:
             self._again_at = math.inf
         elif now >= self._hot_until or now < self._next_hot:
             return False
-        self._next_hot = now + SOON
+        self._next_hot = now + self._quickly
         return True
 
     def found(self, now: float) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from django_durable.worker.polling.cadence import SOON
 
 LONGEST = 0.25  # seconds
+PER_WORKER = 0.02  # seconds; the most prompt of a big fleet is as prompt as that of a small one
+UTMOST = 1.0
 
 Between = Callable[[float, float], float]
 
@@ -23,7 +25,12 @@ class Patience:
     def __init__(self, between: Between = random.uniform) -> None:
         self.between = between
         self.length = 0.0
+        self.longest = LONGEST
         self.ends_at = math.inf
+
+    def among(self, workers: int) -> None:
+        """So many hear each notice, this one too."""
+        self.longest = min(max(LONGEST, workers * PER_WORKER), UTMOST)
 
     def begin(self, now: float) -> None:
         """A notice came; one that waits already stands for it: the least of many draws would be none."""
@@ -39,7 +46,7 @@ class Patience:
         if now < self.ends_at:
             return False
         self.ends_at = math.inf
-        self.length = min(max(2 * self.length, SOON), LONGEST)
+        self.length = min(max(2 * self.length, SOON), self.longest)
         return True
 
     def found(self) -> None:

@@ -66,6 +66,10 @@ class Poller(Duty):
         self._is_gathering = False
         self._is_closed = False
 
+    def among(self, workers: int) -> None:
+        """So many ask for work, this one too."""
+        self._heat.among(workers)
+
     def notice(self) -> None:
         """Something may be ready."""
         self._notices.ring()

@@ -158,6 +158,7 @@ class Tree:
         self.timekeeper.wake = self._wake_timekeeper
         self.queue_set.on_change = self.poller.wake
         self.heartbeat.on_change = self.poller.wake
+        self.heartbeat.on_fleet = self._fleet_is
         self.pool.on_slot_free = self.poller.slot_freed
         self.pool.on_end = self._run_ended
 
@@ -168,6 +169,10 @@ class Tree:
     def _noticed(self) -> None:
         self.poller.notice()
         self.timekeeper.notice()
+
+    def _fleet_is(self, workers: int) -> None:
+        self.poller.among(workers)
+        self.timekeeper.among(workers)
 
     def _wake_timekeeper(self) -> None:
         if "maintenance" in self.services:
