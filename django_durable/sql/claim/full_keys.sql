@@ -25,11 +25,7 @@ FROM (
         WHERE l.max_running IS NOT NULL
     ) AS running
     CROSS JOIN LATERAL (
-        SELECT count(*) AS count
-        FROM durable_rate_start AS s
-        WHERE l.max_starts IS NOT NULL
-            AND s.bucket = E'limit\x1f' || l.key
-            AND s.started_at > statement_timestamp() - make_interval(secs => extract(epoch FROM l.window)::float8)
+        {{starts_in_window}}
     ) AS starts
     WHERE running.count >= l.max_running OR starts.count >= l.max_starts
 ) AS full_key

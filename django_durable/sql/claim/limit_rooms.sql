@@ -15,9 +15,5 @@ CROSS JOIN LATERAL (
         AND w.limit_key = l.key AND w.claim_seq >= asked.oldest
 ) AS running
 CROSS JOIN LATERAL (
-    SELECT count(*) AS count
-    FROM durable_rate_start AS s
-    WHERE l.max_starts IS NOT NULL
-        AND s.bucket = E'limit\x1f' || l.key
-        AND s.started_at > statement_timestamp() - make_interval(secs => extract(epoch FROM l.window)::float8)
+    {{starts_in_window}}
 ) AS starts
