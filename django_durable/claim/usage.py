@@ -91,9 +91,12 @@ class Meter:
 
     def learn_full(self) -> bool:
         """Before more is read: where many that were met are full, learn of all that are; whether it did."""
-        full_keys = sum(self._is_full(key) for key in self._met)
-        learned = full_keys >= full.MANY and self._learn_full_keys()
+        learned = not self._knows_full_keys and self._met_many_full_keys and self._learn_full_keys()
         return self._learn_full_partitions() or learned
+
+    @property
+    def _met_many_full_keys(self) -> bool:
+        return sum(self._is_full(key) for key in self._met) >= full.MANY
 
     def recount_groups(self) -> None:
         """Count what is in flight again: peers claimed rows that were in line, and load their groups."""

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from django_durable.core.run import Run
-from django_durable.exceptions import Refused as Refused
+from django_durable.exceptions import Refused
 from django_durable.models import database
 from django_durable.models.outage import tells_of_the_line
 from django_durable.models.workflow import WorkflowStatus

@@ -23,6 +23,7 @@ from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from django_durable import sql
+from django_durable.models.codes import code_of
 
 if TYPE_CHECKING:
     from psycopg import Connection  # the tables are there without it, so that its absence can be told
@@ -84,7 +85,7 @@ class Plans:
 
     def lost(self, error: Error) -> bool:
         """Begin anew after an error that says so; whether it undid no more than what is sent again."""
-        is_gone = _sqlstate(error) == GONE
+        is_gone = code_of(error) == GONE
         self._left = [] if is_gone else [*self._left, *(self._prepared(name).drop for name in self._made)]
         self._since.clear()
         self._made.clear()
@@ -139,9 +140,4 @@ def _resets_sessions(connection: BaseDatabaseWrapper) -> bool:
 
 def says_lost(error: Error) -> bool:
     """Whether a plan was dropped by somebody else, or cannot serve any more."""
-    return _sqlstate(error) in LOST
-
-
-def _sqlstate(error: Error) -> str | None:
-    state: str | None = getattr(error.__cause__, "sqlstate", None)
-    return state
+    return code_of(error) in LOST

@@ -26,8 +26,9 @@ from django_durable.engine.execution.recorder import (
     step_params,
 )
 from django_durable.engine.waits.suspension import suspend_all
+from django_durable.exceptions import Refused
 from django_durable.models import database
-from django_durable.models.announcing import Refused, has_receivers
+from django_durable.models.announcing import has_receivers
 
 logger = logging.getLogger("django_durable.outcomes")
 WriteOne = Callable[[Ending, str], set[Fence]]

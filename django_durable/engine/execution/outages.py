@@ -14,6 +14,7 @@ from django.db.backends.signals import connection_created
 from psycopg.pq import TransactionStatus
 
 from django_durable.engine.execution.conflicts import Conflicts
+from django_durable.models.codes import code_of
 from django_durable.models.outage import tells_of_the_line
 
 R = TypeVar("R")
@@ -89,12 +90,12 @@ def _is_alive(connection: BaseDatabaseWrapper) -> bool:
 
 def is_conflict(error: BaseException) -> bool:
     """Whether PostgreSQL asks for the transaction to be tried again."""
-    return getattr(error.__cause__, "sqlstate", None) in RETRYABLE
+    return code_of(error) in RETRYABLE
 
 
 def is_locked(error: BaseException) -> bool:
     """Whether a lock that somebody else holds was not waited for any longer."""
-    return getattr(error.__cause__, "sqlstate", None) == LOCKED
+    return code_of(error) == LOCKED
 
 
 def await_database(using: str) -> None:

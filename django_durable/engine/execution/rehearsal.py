@@ -9,6 +9,7 @@ from typing import Any
 from django.db import Error, connections, transaction
 
 from django_durable.models import database
+from django_durable.models.codes import code_of
 
 READ_ONLY = "25006"  # SQLSTATE
 
@@ -23,7 +24,7 @@ class Refusals:
         try:
             return execute(sql, *rest)
         except Error as error:
-            if getattr(error.__cause__, "sqlstate", None) == READ_ONLY:
+            if code_of(error) == READ_ONLY:
                 self.statements.append(" ".join(str(sql).split()[:3]))
             raise
 

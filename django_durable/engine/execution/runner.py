@@ -46,6 +46,7 @@ from django_durable.exceptions import (
     InvalidOption,
     NotSerializable,
     PayloadTooLarge,
+    Refused,
     Snooze,
     Superseded,
     Suspended,
@@ -57,7 +58,6 @@ from django_durable.exceptions import (
 )
 from django_durable.instrument import instrument
 from django_durable.models import database
-from django_durable.models.announcing import Refused
 
 SHORTEST_DEFERRAL = 5.0
 LONGEST_DEFERRAL = 600.0
