@@ -10,8 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django_durable.core.options import Options
-from django_durable.engine.execution.context import step_context, workflow_id
+from django_durable.engine.execution.context import workflow_id
 from django_durable.engine.execution.drive import perform, twin
+from django_durable.engine.execution.step_context import step_context
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from django_durable.core.fence import Fence
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.declare import Step
-from django_durable.engine.execution.context import StepContext, interruptions, surrounding
+from django_durable.engine.execution.context import surrounding
+from django_durable.engine.execution.step_context import StepContext, interruptions
 from django_durable.exceptions import InvalidOption, Superseded
 
 Error = BaseException | type[BaseException]

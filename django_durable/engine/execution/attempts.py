@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from django_durable.engine.execution.context import StepContext, running_step
 from django_durable.engine.execution.drive import Operation, Pause, Raised, perform
+from django_durable.engine.execution.step_context import StepContext, running_step
 from django_durable.exceptions import ControlFlow, StepRetriesExhausted, StepTimeout
 
 if TYPE_CHECKING:

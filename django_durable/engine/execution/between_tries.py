@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime
 
 from django_durable.conf import settings
@@ -34,7 +33,7 @@ def rest(context: WorkflowContext, attempts: Attempts, seconds: float) -> Operat
 
 def _refuse_if_lost(context: WorkflowContext) -> None:
     """Tries of one step may go on for hours, and nothing is written between them that would tell."""
-    if context.due is not None and time.monotonic() >= context.due:
+    if context.is_due:
         raise DeadlinePassed(context.run.id)
     asked = {"ids": [context.run.id]}
     rows = through_outages(lambda: database.fetch("read_tokens", asked, context.using), context.using)

@@ -20,6 +20,7 @@ from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.numbering import Numbering
 from django_durable.engine.execution.origins import Failures, Origin
+from django_durable.engine.execution.step_context import step_here
 from django_durable.exceptions import (
     AnotherThread,
     DeadlinePassed,
@@ -35,6 +36,18 @@ if TYPE_CHECKING:
     from django_durable.core.run import Run
     from django_durable.engine.execution.recorder import Checkpoint, Receipt, Recorder
 
+StepCaller = Callable[["WorkflowContext", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+GIVEN_UP = "durable.given_up"  # what a call is recorded as that an async body was cancelled in
+REFUSALS = 100  # after which a body is taken for one that never ends by itself
+REFUSED_FOR = 0.1  # seconds that each further call takes
+GOES_ON = (
+    "the body of workflow %s %s goes on although it was ended (%s): it catches BaseException, "
+    "and keeps its slot until it returns or the process ends"
+)
+
+logger = logging.getLogger("django_durable.bodies")
+
 
 class Recorded(NamedTuple):
     """One checkpoint of the history."""
@@ -45,14 +58,6 @@ class Recorded(NamedTuple):
     error: str | None
     serialization: str
     child: str | None
-
-
-GIVEN_UP = "durable.given_up"  # what a call is recorded as that an async body was cancelled in
-REFUSALS = 100  # after which a body is taken for one that never ends by itself
-REFUSED_FOR = 0.1  # seconds that each further call takes
-
-logger = logging.getLogger("django_durable.bodies")
-StepCaller = Callable[["WorkflowContext", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 @dataclass(slots=True)
@@ -85,13 +90,13 @@ class WorkflowContext:
     atomic_depth: int = 0
     is_async: bool = False
     due: float | None = None
-    last_step: int = 0  # how many numbers were taken
+    calls: int = 0  # that took a number
     broken_by: BaseException | None = None
     in_flight: Receipt | None = None
     branches: Branches = field(default_factory=Branches)
     failures: Failures = field(default_factory=Failures)
     refusals: int = 0
-    given_up: dict[int, int] = field(default_factory=dict)  # when: how many numbers were taken by then
+    given_up: dict[int, int] = field(default_factory=dict)  # by number: the calls until then
     began: float = field(default_factory=time.monotonic)
     is_over: bool = False  # an async body has returned, or raised
     numbering: Numbering = field(init=False)
@@ -104,8 +109,43 @@ class WorkflowContext:
     def fence(self) -> Fence:
         return self.run.fence
 
+    @property
+    def is_due(self) -> bool:
+        return self.due is not None and time.monotonic() >= self.due
+
     def call_step(self, step: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self.step_caller(self, step, args, kwargs)
+
+    def take_number(self) -> int:
+        """The next, once what was recorded before it is committed."""
+        if threading.get_ident() not in self.threads:
+            raise AnotherThread(self.run.id)
+        self.land()
+        if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
+            self.broken_by = DeadlinePassed(self.run.id)
+        if self.broken_by is not None:
+            self._slow_down()
+            raise self.broken_by
+        self.calls += 1
+        return self.numbering.take()
+
+    def _slow_down(self) -> None:
+        """A body that catches all it is told and calls again, for ever maybe, must not keep a core busy."""
+        self.refusals += 1
+        if self.refusals == REFUSALS:
+            logger.error(GOES_ON, self.run.name, self.run.id, self.broken_by)
+        if self.refusals >= REFUSALS:
+            time.sleep(REFUSED_FOR)
+
+    def find(self, number: int, name: str) -> Recorded | None:
+        """The checkpoint of this number; raises UnexpectedStep if another call was recorded there."""
+        recorded = self.history.get(number)
+        if recorded is not None and recorded.name == GIVEN_UP and self.is_async:
+            return None  # who drives the call waits for the cancel first
+        if recorded is not None and recorded.name != name:
+            self.broken_by = UnexpectedStep(self.run.id, number, recorded.name, name)
+            raise self.broken_by
+        return recorded
 
     def record(self, checkpoint: Checkpoint) -> None:
         """Hand over what a durable call gave; a branch of an async body returns once it is committed."""
@@ -130,21 +170,20 @@ class WorkflowContext:
             self.broken_by = self.broken_by or error
             raise
 
-    def take_number(self) -> int:
-        """The next, once what was recorded before it is committed."""
-        if threading.get_ident() not in self.threads:
-            raise AnotherThread(self.run.id)
-        self.land()
-        if self.broken_by is None and self.due is not None and time.monotonic() >= self.due:
-            self.broken_by = DeadlinePassed(self.run.id)
-        if self.broken_by is not None:
-            self._slow_down()
-            raise self.broken_by
-        self.last_step += 1
-        return self.numbering.take()
-
     def note_failure(self, error: BaseException, steps: tuple[int, ...]) -> None:
-        self.failures.note(error, self.numbering.ordinals(steps), self.last_step)
+        self.failures.note(error, self.numbering.ordinals(steps), self.calls)
+
+    def origin_of(self, error: BaseException) -> Origin | None:
+        """By the numbers that a retry has to drop, also those that the failure made the body give up."""
+        origin = self.failures.origin_of(error, self.calls)
+        if origin is None:
+            return None
+        given_up = tuple(number for number, reach in self.given_up.items() if reach >= origin.then - 1)
+        origin = origin._replace(steps=tuple(sorted({*origin.steps, *self.numbering.ordinals(given_up)})))
+        if not self.numbering.has_branches:
+            return origin
+        dropped = {*self.numbering.numbers(origin.steps), *self.numbering.taken_from(origin.then)}
+        return Origin(tuple(sorted(dropped)), LAST)
 
     def refuse_given_up(self, number: int) -> None:
         """Raise GivenUp if the body was cancelled in this call, which may still go on."""
@@ -159,69 +198,13 @@ class WorkflowContext:
     @property
     def is_ending(self) -> bool:
         """Whether what the body does from here on makes no difference to the run."""
-        is_due = self.due is not None and time.monotonic() >= self.due
-        return self.is_over or is_due or self.broken_by is not None
+        return self.is_over or self.is_due or self.broken_by is not None
 
     def refuse_live(self, number: int, name: str) -> None:
         """Raise where nothing but what is recorded may be called."""
 
-    def origin_of(self, error: BaseException) -> Origin | None:
-        """By the numbers that a retry has to drop, also those that the failure made the body give up."""
-        origin = self.failures.origin_of(error, self.last_step)
-        if origin is None:
-            return None
-        given_up = tuple(number for number, reach in self.given_up.items() if reach >= origin.then - 1)
-        origin = origin._replace(steps=tuple(sorted({*origin.steps, *self.numbering.ordinals(given_up)})))
-        if not self.numbering.has_branches:
-            return origin
-        dropped = {*self.numbering.numbers(origin.steps), *self.numbering.taken_from(origin.then)}
-        return Origin(tuple(sorted(dropped)), LAST)
-
-    def _slow_down(self) -> None:
-        """A body that catches all it is told and calls again, for ever maybe, must not keep a core busy."""
-        self.refusals += 1
-        if self.refusals == REFUSALS:
-            logger.error(
-                "the body of workflow %s %s goes on although it was ended (%s): it catches BaseException, "
-                "and keeps its slot until it returns or the process ends",
-                self.run.name,
-                self.run.id,
-                self.broken_by,
-            )
-        if self.refusals >= REFUSALS:
-            time.sleep(REFUSED_FOR)
-
-    def find(self, number: int, name: str) -> Recorded | None:
-        """The checkpoint of this number; raises UnexpectedStep if another call was recorded there."""
-        recorded = self.history.get(number)
-        if recorded is not None and recorded.name == GIVEN_UP and self.is_async:
-            return None  # who drives the call waits for the cancel first
-        if recorded is not None and recorded.name != name:
-            self.broken_by = UnexpectedStep(self.run.id, number, recorded.name, name)
-            raise self.broken_by
-        return recorded
-
-
-class StepContext(NamedTuple):
-    """The step whose body runs now; `attempt` counts from 1."""
-
-    workflow_id: str | None
-    number: int | None
-    name: str
-    attempt: int = 1
-    due: float | None = None
-
-    def remaining(self) -> float | None:
-        """Seconds left of this attempt's timeout, below 0 once it is over; None: it has none."""
-        return None if self.due is None else self.due - time.monotonic()
-
 
 _workflow: ContextVar[WorkflowContext | None] = ContextVar("durable_workflow", default=None)
-_step: ContextVar[StepContext | None] = ContextVar("durable_step", default=None)
-
-
-# faults that tests put in the way of steps: called before a body and after it, may raise
-interruptions: list[Callable[[StepContext, str], None]] = []
 
 
 @contextmanager
@@ -234,30 +217,9 @@ def running_workflow(context: WorkflowContext | None) -> Iterator[None]:
         _workflow.reset(token)
 
 
-class running_step:
-    """A context manager for the body of a step."""
-
-    __slots__ = ("_step", "_token")
-
-    def __init__(self, step: StepContext) -> None:
-        self._step = step
-
-    def __enter__(self) -> None:
-        for interrupt in interruptions:
-            interrupt(self._step, "before")
-        self._token = _step.set(self._step)
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        try:
-            for interrupt in interruptions if error is None else ():
-                interrupt(self._step, "after")
-        finally:
-            _step.reset(self._token)
-
-
 def current() -> WorkflowContext | None:
     """The run whose body calls, unless the call comes from inside one of its steps."""
-    return None if _step.get() is not None else _workflow.get()
+    return None if step_here.get() is not None else _workflow.get()
 
 
 def surrounding() -> WorkflowContext | None:
@@ -276,20 +238,6 @@ def refuse_inside(call: str) -> None:
     """Raise InsideWorkflow where a body calls what a replay could not answer alike."""
     if current() is not None:
         raise InsideWorkflow(call)
-
-
-def step_context() -> StepContext:
-    """The step that runs here; raises OutsideWorkflow if none does."""
-    step = _step.get()
-    if step is None:
-        raise OutsideWorkflow("step_context()")
-    return step
-
-
-def step_number() -> int | None:
-    """The number of the step that runs here, if one does."""
-    step = _step.get()
-    return None if step is None else step.number
 
 
 def workflow_id() -> str | None:

@@ -39,7 +39,7 @@ async def give_up(context: WorkflowContext, call: Call, cancel: BaseException) -
 
 def refuse_to_record(context: WorkflowContext, call: Call) -> None:
     """What a step that still goes on will give is not recorded any more."""
-    context.given_up.setdefault(call.number, context.last_step)
+    context.given_up.setdefault(call.number, context.calls)
 
 
 def _record(context: WorkflowContext, call: Call) -> None:

@@ -50,9 +50,9 @@ class Failures:
         if steps:
             self._met[id(error)] = Met(error, steps, reach)
 
-    def origin_of(self, error: BaseException, last_step: int) -> Origin | None:
+    def origin_of(self, error: BaseException, calls: int) -> Origin | None:
         """Where `error` came from, else what failed last and was followed by no success; None: nothing."""
-        led = self._behind(error, set()) or self._trailing(last_step)
+        led = self._behind(error, set()) or self._trailing(calls)
         if not led:
             return None
         steps = sorted({step for met in led for step in met.steps})
@@ -74,13 +74,13 @@ class Failures:
     def _behind_any(self, errors: Iterable[BaseException], seen: set[int]) -> list[Met]:
         return [met for error in errors for met in self._behind(error, seen)]
 
-    def _trailing(self, last_step: int) -> list[Met]:
+    def _trailing(self, calls: int) -> list[Met]:
         found: list[Met] = []
         for met in sorted(self._met.values(), key=lambda met: met.reach, reverse=True):
-            if met.reach < last_step:
+            if met.reach < calls:
                 break
             found.append(met)
-            last_step = min(last_step, min(met.steps) - 1)
+            calls = min(calls, min(met.steps) - 1)
         return found
 
 

@@ -110,7 +110,7 @@ def replay(workflow_id: str, using: str) -> Replay:
     divergence = _written(refusals, context) or _divergence(row, context, end)
     stopped_at = str(end.error) if isinstance(end.error, EndOfHistory) else ""
     count = sum(number > 0 for number in history)
-    return Replay(workflow_id, row.name, count, min(context.last_step, count), divergence, stopped_at)
+    return Replay(workflow_id, row.name, count, min(context.calls, count), divergence, stopped_at)
 
 
 def _end(
@@ -127,7 +127,7 @@ def _written(refusals: Refusals, context: ReplayContext) -> str:
     if not refusals.statements:
         return ""
     return (
-        f"after call {context.last_step} the body itself writes to the database or locks rows "
+        f"after call {context.calls} the body itself writes to the database or locks rows "
         f"({refusals.statements[0]} ...), which a replay refuses: let a step do it, and replay a run of that"
     )
 
