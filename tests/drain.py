@@ -10,8 +10,9 @@ from django_durable.claim.claimer import Claimer
 from django_durable.core.outcomes import Outcome
 from django_durable.core.run import Run
 from django_durable.core.states import Status
-from django_durable.engine.execution.recorder import DirectRecorder, Ended, Ending
+from django_durable.engine.execution.recorder import DirectRecorder
 from django_durable.engine.execution.runner import Runner
+from django_durable.engine.execution.writes import Ended, Ending
 from django_durable.engine.handle import Handle
 from django_durable.exceptions import ControlFlow
 from django_durable.models import Executor, Queue, WorkflowStatus, database

@@ -12,7 +12,8 @@ from django.db import connection, models
 from django_durable import control
 from django_durable.claim.claimer import Claimer
 from django_durable.core.outcomes import Deferred
-from django_durable.engine.execution.recorder import DirectRecorder, Ending
+from django_durable.engine.execution.recorder import DirectRecorder
+from django_durable.engine.execution.writes import Ending
 from django_durable.engine.handle import Handle
 from django_durable.maintenance.pruner import Pruner
 from django_durable.models import Executor, WorkflowStatus

@@ -18,7 +18,8 @@ from django_durable.core.outcomes import Completed, Deferred, Overtaken
 from django_durable.core.portions import CHARACTERS_A_STATEMENT
 from django_durable.core.run import Run
 from django_durable.core.states import Status
-from django_durable.engine.execution.recorder import Checkpoint, Ending, settle_params
+from django_durable.engine.execution.recorder import settle_params
+from django_durable.engine.execution.writes import Checkpoint, Ending
 from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus

@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 from django_durable.claim.claimer import Claimer
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Outcome, Parked
 from django_durable.core.run import Run
-from django_durable.engine.execution.recorder import Checkpoint, Ending, write_checkpoints, write_endings
+from django_durable.engine.execution.recorder import write_checkpoints, write_endings
+from django_durable.engine.execution.writes import Checkpoint, Ending
 from django_durable.engine.handle import Handle
 from django_durable.models import Queue, StepOutput, WorkflowStatus, database
 from tests.factories import ExecutorFactory

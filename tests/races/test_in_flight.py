@@ -17,8 +17,9 @@ from django_durable.core.outcomes import Completed, Outcome
 from django_durable.core.run import Run
 from django_durable.core.states import Status
 from django_durable.engine.declared import workflows
-from django_durable.engine.execution.recorder import Checkpoint, Ending, settle_params
+from django_durable.engine.execution.recorder import settle_params
 from django_durable.engine.execution.runner import Runner
+from django_durable.engine.execution.writes import Checkpoint, Ending
 from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import Superseded
 from django_durable.models import Event, StepOutput, WorkflowStatus, database

@@ -15,7 +15,7 @@ from django_durable.core.outcomes import Completed, Deferred, Failed, Outcome, W
 from django_durable.core.run import Run
 from django_durable.core.states import Status
 from django_durable.core.waits import Wait
-from django_durable.engine.execution.recorder import Checkpoint, Ending
+from django_durable.engine.execution.writes import Checkpoint, Ending
 from django_durable.exceptions import Superseded
 from django_durable.models import StepOutput, WorkflowStatus
 from django_durable.worker.service import Service

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from django_durable.claim.claimer import Claimer
-from django_durable.engine.execution.recorder import Checkpoint, Ending, write_checkpoints, write_endings
+from django_durable.engine.execution.recorder import write_checkpoints, write_endings
+from django_durable.engine.execution.writes import Checkpoint, Ending
 from django_durable.models import StepOutput, WorkflowStatus, database
 from tests.races.executions import (
     ENDINGS,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+from django_durable.core.declaration import StepDeclaration
 from django_durable.engine.execution.drive import Operation, Pause, Raised, perform
 from django_durable.engine.execution.step_context import StepContext, running_step
 from django_durable.exceptions import ControlFlow, StepRetriesExhausted, StepTimeout
-
-if TYPE_CHECKING:
-    from django_durable.core.declaration import StepDeclaration
 
 Body = Callable[[], Any]
 Result = tuple[Any, BaseException | None]

@@ -17,14 +17,13 @@ from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Waiting
 from django_durable.engine.execution.outages import is_locked
 from django_durable.engine.execution.recorder import (
-    Checkpoint,
-    Ending,
     defer,
     settle_and_announce,
     settle_params,
     settle_waking,
     step_params,
 )
+from django_durable.engine.execution.writes import Checkpoint, Ending
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.exceptions import Refused
 from django_durable.models import database

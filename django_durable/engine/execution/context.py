@@ -8,19 +8,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django_durable.core.branches import LAST
 from django_durable.core.fence import Fence
+from django_durable.core.run import Run
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.numbering import Numbering
 from django_durable.engine.execution.origins import Failures, Origin
 from django_durable.engine.execution.step_context import step_here
+from django_durable.engine.execution.writes import Checkpoint, Receipt, Recorder
 from django_durable.exceptions import (
     AnotherThread,
     DeadlinePassed,
@@ -29,12 +31,6 @@ from django_durable.exceptions import (
     OutsideWorkflow,
     UnexpectedStep,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from django_durable.core.run import Run
-    from django_durable.engine.execution.recorder import Checkpoint, Receipt, Recorder
 
 StepCaller = Callable[["WorkflowContext", Any, tuple[Any, ...], dict[str, Any]], Any]
 

@@ -25,10 +25,11 @@ from django_durable.engine.execution.context import (
 )
 from django_durable.engine.execution.drive import Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
-from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
+from django_durable.engine.execution.recorder import write_checkpoints
 from django_durable.engine.execution.step_context import step_number
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.transactions import CommittedBefore, refuse_open_transaction
+from django_durable.engine.execution.writes import Checkpoint
 from django_durable.exceptions import ControlFlow, Superseded, WorkflowNotFound
 from django_durable.models import database
 

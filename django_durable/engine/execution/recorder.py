@@ -1,14 +1,12 @@
-"""The one door for an execution's writes: checkpoints and endings, each guarded by its own claim's token.
+"""The plain recorder, which sends each write at once, and the statements that record and settle.
 
-A write is a value; whoever hands it over gets a receipt to wait by. The plain recorder here sends each at
-once on the caller's connection; the worker's groups what many slots hand over.
+Each write is guarded by the token of its own claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
-from uuid import UUID
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 
@@ -29,63 +27,14 @@ from django_durable.core.states import PARKED, Status
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.starts import uncount_starts
+from django_durable.engine.execution.writes import Checkpoint, Ended, Ending, Receipt
 from django_durable.engine.waits.suspension import suspend_all
 from django_durable.engine.waits.waking import wake_waiters
 from django_durable.exceptions import Superseded
 from django_durable.models import database
 from django_durable.models.announcing import SETTLE, announce, has_receivers, together
 
-Ended = Callable[[bool], None]
 NOTHING: Mapping[Fence, int] = {}
-
-
-class Checkpoint(NamedTuple):
-    """The result of one durable call; `seconds` is how long it took."""
-
-    workflow_id: str
-    token: UUID
-    step: int
-    name: str
-    output: str | None
-    error: str | None
-    serialization: str
-    child: str | None = None
-    attempts: int = 1
-    seconds: float = 0.0
-
-    @property
-    def fence(self) -> Fence:
-        return Fence(self.workflow_id, self.token)
-
-    @property
-    def size(self) -> int:
-        """In characters."""
-        return len(self.output or "") + len(self.error or "")
-
-
-class Ending(NamedTuple):
-    """How one execution ended."""
-
-    fence: Fence
-    outcome: Outcome
-
-
-class Receipt(Protocol):
-    """For a checkpoint that was handed over."""
-
-    def wait(self) -> None:
-        """Return once it is committed; raises Superseded if the run is no longer this execution's."""
-
-
-class Recorder(Protocol):
-    def hand_over(self, checkpoint: Checkpoint) -> Receipt:
-        """Write it, now or soon."""
-
-    def end(self, ending: Ending, then: Ended) -> None:
-        """Write the outcome, now or soon, and never without what the same execution handed over before.
-
-        `then` learns whether the run was still this execution's.
-        """
 
 
 class Committed:

@@ -17,10 +17,10 @@ from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
 from django_durable.engine.execution.context import Recorded, WorkflowContext
-from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending, Receipt
 from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
+from django_durable.engine.execution.writes import Checkpoint, Ended, Ending, Receipt
 from django_durable.engine.redaction import redacted_failure, redacts
 from django_durable.engine.waits.results import Settled
 from django_durable.exceptions import (

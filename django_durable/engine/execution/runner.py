@@ -34,9 +34,9 @@ from django_durable.engine.execution.context import Recorded, WorkflowContext
 from django_durable.engine.execution.effects import own
 from django_durable.engine.execution.origins import Origin
 from django_durable.engine.execution.outages import await_database, begin, is_outage, through_outages
-from django_durable.engine.execution.recorder import Ended, Ending, Recorder
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
+from django_durable.engine.execution.writes import Ended, Ending, Recorder
 from django_durable.engine.retrying import go_on
 from django_durable.engine.waits.suspension import Left, suspend
 from django_durable.exceptions import (

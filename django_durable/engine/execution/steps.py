@@ -6,8 +6,9 @@ An error is a result too: it is recorded, raised here now, and raised again at e
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django_durable.core.declaration import StepDeclaration
 from django_durable.core.payloads.late import may_hold
 from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempted, Attempts, Body, try_once
@@ -15,12 +16,9 @@ from django_durable.engine.execution.between_tries import remembered, rest
 from django_durable.engine.execution.context import Recorded, WorkflowContext
 from django_durable.engine.execution.drive import Light, Operation, Raised, at_once, perform
 from django_durable.engine.execution.outages import await_database, is_outage
-from django_durable.engine.execution.recorder import Checkpoint
 from django_durable.engine.execution.transactions import AtomicStep, refuse_open_transaction
+from django_durable.engine.execution.writes import Checkpoint
 from django_durable.exceptions import NotSerializable, PayloadTooLarge
-
-if TYPE_CHECKING:
-    from django_durable.core.declaration import StepDeclaration
 
 
 def call_step(

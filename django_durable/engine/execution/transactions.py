@@ -13,8 +13,9 @@ from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import Recorded, WorkflowContext
 from django_durable.engine.execution.drive import Operation, Pause
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
-from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
+from django_durable.engine.execution.recorder import write_checkpoints
 from django_durable.engine.execution.step_context import running_step
+from django_durable.engine.execution.writes import Checkpoint
 from django_durable.exceptions import (
     ControlFlow,
     InsideTransaction,

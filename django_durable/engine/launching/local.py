@@ -31,8 +31,9 @@ from django_durable.core.outcomes import Deferred
 from django_durable.core.run import Run
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.outages import through_outages
-from django_durable.engine.execution.recorder import DirectRecorder, Ending
+from django_durable.engine.execution.recorder import DirectRecorder
 from django_durable.engine.execution.runner import Runner
+from django_durable.engine.execution.writes import Ending
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call

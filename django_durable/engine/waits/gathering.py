@@ -12,8 +12,8 @@ from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.engine.execution.drive import Operation, Pause, Raised
 from django_durable.engine.execution.effects import keep, keep_error
 from django_durable.engine.execution.outages import through_outages
-from django_durable.engine.execution.recorder import Checkpoint
 from django_durable.engine.execution.steps import replay
+from django_durable.engine.execution.writes import Checkpoint
 from django_durable.engine.handle import Handle, id_of
 from django_durable.engine.waits.results import (
     RESULT,

@@ -16,8 +16,9 @@ from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, required
 from django_durable.engine.execution.drive import Operation, Raised
 from django_durable.engine.execution.outages import through_outages
-from django_durable.engine.execution.recorder import Checkpoint, write_checkpoints
+from django_durable.engine.execution.recorder import write_checkpoints
 from django_durable.engine.execution.steps import replay
+from django_durable.engine.execution.writes import Checkpoint
 from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, look_until
 from django_durable.exceptions import (

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django_durable.core.options import duration
 from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.outages import through_outages
-from django_durable.engine.execution.recorder import Checkpoint
+from django_durable.engine.execution.writes import Checkpoint
 from django_durable.models import database
 
 

@@ -16,8 +16,8 @@ from django.db import connections
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Outcome
 from django_durable.core.run import Run
-from django_durable.engine.execution.recorder import Ended, Ending, Recorder
 from django_durable.engine.execution.runner import Runner
+from django_durable.engine.execution.writes import Ended, Ending, Recorder
 from django_durable.worker.slots import sessions
 from django_durable.worker.slots.tally import Tally, word_for
 

@@ -20,7 +20,7 @@ from django.db import Error, connections
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Completed, Deferred, Failed, Overtaken
 from django_durable.engine import payloads
-from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending, Receipt
+from django_durable.engine.execution.writes import Checkpoint, Ended, Ending, Receipt
 from django_durable.exceptions import Superseded
 from django_durable.worker.service import Duty
 from django_durable.worker.writing.aside import Aside

@@ -8,7 +8,7 @@ import threading
 
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Parked, Waiting
-from django_durable.engine.execution.recorder import Checkpoint, Ended, Ending
+from django_durable.engine.execution.writes import Checkpoint, Ended, Ending
 from django_durable.exceptions import Superseded
 
 logger = logging.getLogger("django_durable.worker")
