@@ -17,15 +17,15 @@ from django_durable.core.fence import Fence
 from django_durable.engine import payloads
 from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import (
-    Recorded,
     WorkflowContext,
     current,
     running_workflow,
     surrounding,
 )
 from django_durable.engine.execution.drive import Operation, Raised, at_once
+from django_durable.engine.execution.history import read_step
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
-from django_durable.engine.execution.recorder import write_checkpoints
+from django_durable.engine.execution.recorder import write_checkpoint
 from django_durable.engine.execution.step_context import step_number
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.transactions import CommittedBefore, refuse_open_transaction
@@ -160,7 +160,7 @@ def _record(context: WorkflowContext, number: int, name: str, done: Done) -> Non
     checkpoint = Checkpoint(
         run.id, run.token, number, name, output, None, run.serialization, child=done.child
     )
-    if not _is_new(checkpoint, context.using):
+    if not write_checkpoint(checkpoint, context.using):
         raise CommittedBefore
 
 
@@ -169,20 +169,10 @@ def keep_error(context: WorkflowContext, number: int, name: str, error: Exceptio
     run = context.run
     text = payloads.encode_error(error)
     checkpoint = Checkpoint(run.id, run.token, number, name, None, text, run.serialization)
-    if through_outages(lambda: _is_new(checkpoint, context.using), context.using):
+    if through_outages(lambda: write_checkpoint(checkpoint, context.using), context.using):
         return Raised(error, (number,))
     return _found(context, number)
 
 
-def _is_new(checkpoint: Checkpoint, using: str) -> bool:
-    """Write it; False: it was there, by a commit whose answer got lost. Raises Superseded."""
-    written = write_checkpoints([checkpoint], using)
-    if not written:
-        raise Superseded(checkpoint.fence)
-    return all(written.values())
-
-
 def _found(context: WorkflowContext, number: int) -> Any:
-    step = {"id": context.run.id, "step": number}
-    rows = through_outages(lambda: database.fetch("read_step", step, context.using), context.using)
-    return replay(Recorded(*rows[0]))
+    return replay(through_outages(lambda: read_step(context.run.id, number, context.using), context.using))

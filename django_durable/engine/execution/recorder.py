@@ -51,18 +51,25 @@ class DirectRecorder:
         self.using = using
 
     def hand_over(self, checkpoint: Checkpoint) -> Receipt:
-        if not through_outages(lambda: write_checkpoints([checkpoint], self.using), self.using):
-            raise Superseded(checkpoint.fence)
+        through_outages(lambda: write_checkpoint(checkpoint, self.using), self.using)
         return Committed()
 
     def end(self, ending: Ending, then: Ended) -> None:
         then(bool(through_outages(lambda: write_endings([ending], self.using), self.using)))
 
 
+def write_checkpoint(checkpoint: Checkpoint, using: str) -> bool:
+    """Whether it is new; False: it was there, by a commit whose answer got lost. Raises Superseded."""
+    written = write_checkpoints([checkpoint], using)
+    if not written:
+        raise Superseded(checkpoint.fence)
+    return written[0]
+
+
 def write_checkpoints(checkpoints: Sequence[Checkpoint], using: str) -> dict[int, bool]:
     """Record them in one statement; returns the places here of those whose run is still owned.
 
-    The value is whether it is new: one that is there already was written by a commit whose answer got lost.
+    The value is whether it is new.
     """
     return dict(database.fetch("record_steps", step_params(checkpoints), using))
 

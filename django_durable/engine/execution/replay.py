@@ -17,6 +17,7 @@ from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
 from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.history import read_history
 from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
@@ -30,7 +31,7 @@ from django_durable.exceptions import (
     WorkflowCancelled,
     WorkflowNotFound,
 )
-from django_durable.models import StepOutput, WorkflowStatus, database
+from django_durable.models import WorkflowStatus, database
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def replay(workflow_id: str, using: str) -> Replay:
         raise WorkflowNotFound(workflow_id)
     declaration = workflows.get(row.name)
     args, kwargs = payloads.decode_call(row.input, row.serialization)
-    history = _history(workflow_id, using)
+    history = read_history(workflow_id, using)
     with writing_nothing(using) as refusals:
         context = ReplayContext(
             _run(row),
@@ -190,12 +191,6 @@ def _left_over(context: ReplayContext) -> str:
         if left
         else ""
     )
-
-
-def _history(workflow_id: str, using: str) -> dict[int, Recorded]:
-    rows = StepOutput.objects.using(using).filter(workflow_id=workflow_id)
-    columns = ("step", "name", "output", "error", "serialization", "child")
-    return {row[0]: Recorded(*row) for row in rows.values_list(*columns)}
 
 
 def _aware(instant: datetime) -> datetime:

@@ -10,10 +10,11 @@ from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempted, Attempts, Body
 from django_durable.engine.execution.between_tries import rest
 from django_durable.engine.execution.conflicts import Conflicts
-from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.drive import Operation, Pause
+from django_durable.engine.execution.history import read_step
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
-from django_durable.engine.execution.recorder import write_checkpoints
+from django_durable.engine.execution.recorder import write_checkpoint
 from django_durable.engine.execution.step_context import running_step
 from django_durable.engine.execution.writes import Checkpoint
 from django_durable.exceptions import (
@@ -21,9 +22,7 @@ from django_durable.exceptions import (
     InsideTransaction,
     NotSerializable,
     PayloadTooLarge,
-    Superseded,
 )
-from django_durable.models import database
 
 
 def depth(using: str) -> int:
@@ -87,10 +86,8 @@ class AtomicStep:
 
     def _found(self) -> Attempted:
         """How an earlier try ended that was committed although its answer got lost."""
-        step = {"id": self.context.run.id, "step": self.attempts.number}
-        using = self.context.using
-        rows = through_outages(lambda: database.fetch("read_step", step, using), using)
-        recorded = Recorded(*rows[0])
+        run, number, using = self.context.run, self.attempts.number or 0, self.context.using
+        recorded = through_outages(lambda: read_step(run.id, number, using), using)
         value = None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
         return self.attempts.succeeded(value)
 
@@ -108,10 +105,7 @@ class AtomicStep:
             attempts=ended.attempts,
             seconds=ended.seconds,
         )
-        written = write_checkpoints([checkpoint], self.context.using)
-        if not written:
-            raise Superseded(run.fence)
-        if not all(written.values()):
+        if not write_checkpoint(checkpoint, self.context.using):
             raise CommittedBefore
 
     def _encode(self, value: Any) -> str:
