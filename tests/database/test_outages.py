@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 
 from django_durable.engine.execution import conflicts
-from django_durable.engine.execution.outages import begin, is_conflict, is_outage, through_outages
+from django_durable.engine.execution.outages import is_conflict, is_outage, note_connection, through_outages
 
 
 def caused_by_the_driver(kind, cause):
@@ -78,7 +78,7 @@ def test_a_connection_that_the_server_ended_is_one():
 
 def in_a_thread_of_its_own(judge):
     def judged():
-        begin("default")
+        note_connection("default")
         try:
             return judge()
         finally:

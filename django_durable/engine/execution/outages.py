@@ -35,7 +35,7 @@ class _Opened:
         self.needed = 1
 
 
-def begin(using: str) -> None:
+def note_connection(using: str) -> None:
     """Where an execution begins on this thread: a connection that is replaced from here on was lost."""
     opened = _opened(using)
     opened.needed = opened.count + (connections[using].connection is None)
@@ -105,7 +105,7 @@ def await_database(using: str) -> None:
     while not _reachable(using):
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
-    begin(using)
+    note_connection(using)
 
 
 def _reachable(using: str) -> bool:
