@@ -18,7 +18,6 @@ from django_durable.core.outcomes import Deferred, Waiting
 from django_durable.engine.execution.outages import is_locked
 from django_durable.engine.execution.recorder import (
     defer,
-    settle_and_announce,
     settle_params,
     settle_waking,
     step_params,
@@ -29,9 +28,11 @@ from django_durable.exceptions import Refused
 from django_durable.models import database
 from django_durable.models.announcing import has_receivers
 
-logger = logging.getLogger("django_durable.outcomes")
-WriteOne = Callable[[Ending, str], set[Fence]]
+WriteSome = Callable[[Sequence[Ending], str], set[Fence]]
+
 BRIEFLY = 2  # milliseconds that an ending waits for the row of a run that it wakes
+
+logger = logging.getLogger("django_durable.outcomes")
 
 
 class Written(NamedTuple):
@@ -65,35 +66,34 @@ def record_and_settle(checkpoints: Sequence[Checkpoint], endings: Sequence[Endin
 
 def settle_awaited(endings: Sequence[Ending], using: str) -> Written:
     """Outcomes that somebody waits for, announced in the transaction that writes them."""
-    if has_receivers():
-        return _one_by_one(_settle_one, endings, using)
-    try:
-        with read_committed(using), transaction.atomic(using=using):
-            database.fetch("wait_briefly", {"milliseconds": str(BRIEFLY)}, using)
-            ended = settle_waking(endings, "settle_free", using)
-    except OperationalError as error:
-        if not is_locked(error):
-            raise
-        return _settle_singly(endings, using)
-    return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
+    return _together(_settle, endings, using)
 
 
-def _settle_singly(endings: Sequence[Ending], using: str) -> Written:
-    """Somebody holds the row of a run that one of them wakes."""
-    if len(endings) == 1:
-        return Written(locked=_fences(endings))
-    each = [settle_awaited([ending], using) for ending in endings]
-    ended = {fence for written in each for fence in written.ended}
-    return Written(ended=ended, locked={fence for written in each for fence in written.locked})
+def set_aside(endings: Sequence[Ending], using: str) -> Written:
+    """Sleeps and deferrals."""
+    return _together(_set_aside, endings, using)
 
 
-def _one_by_one(write: WriteOne, endings: Sequence[Ending], using: str) -> Written:
-    """Each in a transaction of its own, so that a receiver that raises keeps up one outcome alone."""
+def _together(write: WriteSome, endings: Sequence[Ending], using: str) -> Written:
+    """In one transaction, unless a receiver or somebody's lock would keep up all for one of them."""
+    if len(endings) > 1 and not has_receivers():
+        try:
+            ended = write(endings, using)
+        except OperationalError as error:
+            if not is_locked(error):
+                raise
+        else:
+            return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
+    return _singly(write, endings, using)
+
+
+def _singly(write: WriteSome, endings: Sequence[Ending], using: str) -> Written:
+    """Each in a transaction of its own."""
     ended: set[Fence] = set()
     locked: set[Fence] = set()
     for ending in endings:
         try:
-            ended |= write(ending, using)
+            ended |= write([ending], using)
         except Refused as refused:
             logger.exception("%s; it is tried again", refused)
             locked.add(ending.fence)
@@ -105,18 +105,10 @@ def _one_by_one(write: WriteOne, endings: Sequence[Ending], using: str) -> Writt
     return Written(ended=ended, locked=locked | still_owned(_fences(endings) - ended - locked, using))
 
 
-def _settle_one(ending: Ending, using: str) -> set[Fence]:
+def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     with read_committed(using), transaction.atomic(using=using):
         database.fetch("wait_briefly", {"milliseconds": str(BRIEFLY)}, using)
-        return settle_and_announce([ending], "settle_free", using)
-
-
-def set_aside(endings: Sequence[Ending], using: str) -> Written:
-    """Sleeps and deferrals."""
-    if has_receivers():
-        return _one_by_one(lambda ending, using: _set_aside([ending], using), endings, using)
-    ended = _set_aside(endings, using)
-    return Written(ended=ended, locked=still_owned(_fences(endings) - ended, using))
+        return settle_waking(endings, "settle_free", using)
 
 
 def _set_aside(endings: Sequence[Ending], using: str) -> set[Fence]:

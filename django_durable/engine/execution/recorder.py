@@ -112,12 +112,27 @@ def _settle(endings: Sequence[Ending], using: str) -> set[Fence]:
     if not endings:
         return set()
     if has_receivers():
-        return {fence for each in endings for fence in settle_and_announce([each], "settle", using)}
+        return {fence for each in endings for fence in _settle_and_wake([each], using)}
     rows = database.fetch("settle", settle_params(endings) | {"wakes_waiters": False}, using)
     held = {endings[place].fence for place, is_left in rows if not is_left}
     if any(is_left for _, is_left in rows):
-        held |= settle_and_announce(endings, "settle", using)
+        held |= _settle_and_wake(endings, using)
     return held
+
+
+def _settle_and_wake(endings: Sequence[Ending], using: str) -> set[Fence]:
+    with read_committed(using), transaction.atomic(using=using):
+        return settle_waking(endings, "settle", using)
+
+
+def settle_waking(endings: Sequence[Ending], statement: str, using: str) -> set[Fence]:
+    """Write outcomes, wake who waits for them and tell receivers, in the open transaction; raises Refused."""
+    rows = database.fetch(statement, settle_params(endings) | {"wakes_waiters": True}, using)
+    held = [endings[place].fence for place, _ in rows]
+    ids = [fence.workflow_id for fence in held]
+    wake_waiters(ids, using)
+    announce(SETTLE, ids, using)
+    return set(held)
 
 
 def settle_params(endings: Sequence[Ending], behind: Mapping[Fence, int] = NOTHING) -> dict[str, Any]:
@@ -134,22 +149,6 @@ def settle_params(endings: Sequence[Ending], behind: Mapping[Fence, int] = NOTHI
         "errors": text_array(errors),
         "steps": nullable_array([behind.get(ending.fence) for ending in endings]),
     }
-
-
-def settle_and_announce(endings: Sequence[Ending], statement: str, using: str) -> set[Fence]:
-    """Write outcomes, wake who waits for them, and tell receivers, in one transaction; raises Refused."""
-    with read_committed(using), transaction.atomic(using=using):
-        held = settle_waking(endings, statement, using)
-        announce(SETTLE, [fence.workflow_id for fence in held], using)
-    return held
-
-
-def settle_waking(endings: Sequence[Ending], statement: str, using: str) -> set[Fence]:
-    """Write outcomes and wake who waits for them, in the open transaction."""
-    rows = database.fetch(statement, settle_params(endings) | {"wakes_waiters": True}, using)
-    held = [endings[place].fence for place, _ in rows]
-    wake_waiters([fence.workflow_id for fence in held], using)
-    return set(held)
 
 
 def _settlement(outcome: Outcome) -> tuple[str, str | None, str | None]:
