@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from django.db import DatabaseError, Error, InterfaceError, OperationalError, connections
+from django.db import Error, InterfaceError, OperationalError, connections
 
-from django_durable.models.outage import tells_of_the_line
+from django_durable.models.outage import hang_up, is_read_only, tells_of_the_line
 from django_durable.worker.polling.bell import Bell
 from django_durable.worker.trouble import Outages, Trouble
 
@@ -194,19 +194,16 @@ class Service:
             self._outages.ended(turn, self.using)
 
     def _failed(self, turn: Turn, error: BaseException) -> float:
-        if tells_of_the_line(error):  # there is only this connection here
+        is_away = tells_of_the_line(error) or is_read_only(error)  # there is only this connection here
+        if is_away:
             turn.trouble.excused()
             self._outages.began(turn, self.using, error)
         else:
             turn.trouble.failed(error)
-        if isinstance(error, OperationalError | InterfaceError):
-            self._drop_connection()
+        if is_away or isinstance(error, OperationalError | InterfaceError):
+            hang_up(self.using)
         pause = min(SHORTEST_PAUSE * 2.0 ** min(turn.trouble.failures - 1, 16), self.longest_pause)
         return pause * random.uniform(SPREAD, 1.0)
-
-    def _drop_connection(self) -> None:
-        with suppress(DatabaseError, InterfaceError):
-            connections[self.using].close()
 
     def _finish(self) -> None:
         for turn in self._turns:
@@ -222,7 +219,7 @@ class Service:
         try:
             duty.finish()
         except (OperationalError, InterfaceError):
-            self._drop_connection()  # it may have died while it rested
+            hang_up(self.using)  # it may have died while it rested
             duty.finish()
 
 

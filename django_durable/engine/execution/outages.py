@@ -14,8 +14,9 @@ from django.db.backends.signals import connection_created
 from psycopg.pq import TransactionStatus
 
 from django_durable.engine.execution.conflicts import Conflicts
+from django_durable.models import database
 from django_durable.models.codes import code_of
-from django_durable.models.outage import tells_of_the_line
+from django_durable.models.outage import hang_up, is_read_only, tells_of_the_line
 
 R = TypeVar("R")
 
@@ -42,11 +43,13 @@ def note_connection(using: str) -> None:
 
 
 def is_outage(error: BaseException, using: str) -> bool:
-    """Whether `error` came from the driver and this thread's connection to our database died of it.
+    """Whether `error` came from the driver and this thread's connection to our database is of no more use.
 
     One that the user's own code made, or raised again from a record, has no error of the driver behind it.
     Where an atomic block lost its connection, Django has opened another by now: the one here is new then.
     """
+    if is_read_only(error):
+        return _refuses_writes(using)
     if not tells_of_the_line(error):
         return False
     connection, opened = connections[using], _opened(using)
@@ -88,6 +91,17 @@ def _is_alive(connection: BaseDatabaseWrapper) -> bool:
     return raw.info.transaction_status == TransactionStatus.INERROR or connection.is_usable()
 
 
+def _refuses_writes(using: str) -> bool:
+    """Whether the server does, or did when it opened this session. Nothing can be asked in a transaction."""
+    if connections[using].in_atomic_block:
+        return False
+    try:
+        ((refuses,),) = database.fetch("refuses_writes", {}, using)
+    except Error as error:
+        return tells_of_the_line(error)
+    return bool(refuses)
+
+
 def is_conflict(error: BaseException) -> bool:
     """Whether PostgreSQL asks for the transaction to be tried again."""
     return code_of(error) in RETRYABLE
@@ -99,9 +113,9 @@ def is_locked(error: BaseException) -> bool:
 
 
 def await_database(using: str) -> None:
-    """Return once this thread's connection works again."""
+    """Return once this thread has a connection over which it can write."""
     pause = 0.05
-    connections[using].close()
+    hang_up(using)
     while not _reachable(using):
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
@@ -110,11 +124,14 @@ def await_database(using: str) -> None:
 
 def _reachable(using: str) -> bool:
     try:
-        connections[using].ensure_connection()
+        ((refuses,),) = database.fetch("refuses_writes", {}, using)
     except Error as error:
         logger.warning("database %r is away: %s", using, error)
         return False
-    return True
+    if refuses:
+        logger.warning("database %r takes no writes", using)
+        hang_up(using)
+    return not refuses
 
 
 def through_outages(action: Callable[[], R], using: str) -> R:

@@ -9,9 +9,7 @@ from typing import Any
 from django.db import Error, connections, transaction
 
 from django_durable.models import database
-from django_durable.models.codes import code_of
-
-READ_ONLY = "25006"  # SQLSTATE
+from django_durable.models.outage import is_read_only
 
 
 class Refusals:
@@ -24,7 +22,7 @@ class Refusals:
         try:
             return execute(sql, *rest)
         except Error as error:
-            if code_of(error) == READ_ONLY:
+            if is_read_only(error):
                 self.statements.append(" ".join(str(sql).split()[:3]))
             raise
 

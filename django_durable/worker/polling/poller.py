@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from django_durable.claim.claimer import Claimer
 from django_durable.core.run import Run
-from django_durable.models.outage import tells_of_the_line
+from django_durable.models.outage import is_read_only, tells_of_the_line
 from django_durable.worker.lease.heartbeat import Heartbeat
 from django_durable.worker.polling.asked import Asked
 from django_durable.worker.polling.bell import Bell
@@ -220,7 +220,7 @@ class Poller(Duty):
         try:
             claims = claimer.claim(asked.queue.name, slots)
         except Exception as error:
-            if tells_of_the_line(error):
+            if tells_of_the_line(error) or is_read_only(error):
                 raise
             return asked.failed(error, time.monotonic(), _jitter())
         self._dispatch(claims.runs)

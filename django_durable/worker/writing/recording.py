@@ -12,16 +12,16 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from operator import attrgetter
 
-from django.db import Error, connections
+from django.db import Error
 
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Completed, Deferred, Failed, Overtaken
 from django_durable.engine import payloads
 from django_durable.engine.execution.writes import Checkpoint, Ended, Ending, Receipt
 from django_durable.exceptions import Superseded
+from django_durable.models.outage import hang_up
 from django_durable.worker.service import Duty
 from django_durable.worker.writing.aside import Aside
 from django_durable.worker.writing.batch import send
@@ -92,8 +92,7 @@ class GroupRecorder(Duty):
             except Error:
                 if time.monotonic() > self._give_up_at:
                     raise
-                with suppress(Error):
-                    connections[self.using].close()
+                hang_up(self.using)
                 time.sleep(PAUSE_AT_THE_END)
             else:
                 self._rest_at_the_end()
