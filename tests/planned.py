@@ -168,6 +168,7 @@ EXECUTION = {
     "uncount_starts": Wanted({"ids": IDS, "tokens": TOKENS}, 900, sorts=True),
 }
 WAITS = {
+    "end_sleep": Wanted({"id": IDS[0], "token": TOKEN, "step": 1, "until": 1.0}),
     "suspend": Wanted(
         {
             "ids": IDS,

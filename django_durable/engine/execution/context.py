@@ -13,14 +13,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from django_durable.core.branches import LAST
 from django_durable.core.fence import Fence
 from django_durable.core.run import Run
 from django_durable.core.waits import Wait
+from django_durable.engine.execution.deliveries import Deliveries
 from django_durable.engine.execution.numbering import Numbering
 from django_durable.engine.execution.origins import Failures, Origin
+from django_durable.engine.execution.recorded import Recorded
 from django_durable.engine.execution.step_context import step_here
 from django_durable.engine.execution.writes import Checkpoint, Receipt, Recorder
 from django_durable.exceptions import (
@@ -45,17 +47,6 @@ GOES_ON = (
 logger = logging.getLogger("django_durable.bodies")
 
 
-class Recorded(NamedTuple):
-    """One checkpoint of the history."""
-
-    step: int
-    name: str
-    output: str | None
-    error: str | None
-    serialization: str
-    child: str | None
-
-
 @dataclass(slots=True)
 class Branches:
     """How many branches of an async body are inside durable calls, and for what those wait that wait."""
@@ -78,6 +69,8 @@ class WorkflowContext:
     committed: a body that is no coroutine goes on meanwhile, as far as its next durable call.
     """
 
+    is_rehearsal: ClassVar[bool] = False  # writes nothing
+
     run: Run
     history: dict[int, Recorded]
     recorder: Recorder
@@ -96,10 +89,12 @@ class WorkflowContext:
     began: float = field(default_factory=time.monotonic)
     is_over: bool = False  # an async body has returned, or raised
     numbering: Numbering = field(init=False)
+    deliveries: Deliveries = field(init=False)
     threads: set[int] = field(default_factory=lambda: {threading.get_ident()})
 
     def __post_init__(self) -> None:
         self.numbering = Numbering(self.run.id)
+        self.deliveries = Deliveries(self.history if self.is_async else {}, self.numbering)
 
     @property
     def fence(self) -> Fence:

@@ -83,9 +83,10 @@ def perform(
     if context is not None and context.is_async:
         if not wants_coroutine:
             raise AwaitNeeded(call, instead or f"a{call}")
-        number = context.numbering.next
-        asked = begin()
-        return _adrive(context, asked, Call(call, number) if context.numbering.has_taken(number) else None)
+        with context.numbering.noting() as numbers:
+            asked = begin()
+        place = context.deliveries.place_of(numbers)
+        return _adrive(context, asked, Call(call, numbers[0], place) if numbers else None)
     if wants_coroutine and (not is_async or (context is not None and _is_on_loop())):
         return _adrive_freely(begin)
     return drive(context, begin())
@@ -165,7 +166,9 @@ async def _adrive_or_give_up(
     try:
         if context.was_given_up(call.number):
             await give_up_again(context, call)
-        return await _adrive_on(context, asked, lambda: refuse_to_record(context, call))
+        finished = await _adrive_on(context, asked, lambda: refuse_to_record(context, call))
+        await context.deliveries.turn(call.place)
+        return finished
     except asyncio.CancelledError as cancel:
         await give_up(context, call, cancel)
         raise
@@ -204,6 +207,7 @@ async def _await(context: WorkflowContext | None, turn: Any) -> Any:
 
 async def _leave_or_linger(context: WorkflowContext, wait: Wait) -> None:
     """Leave the worker once every branch of the body waits; until then look again now and then."""
+    await context.deliveries.turn()
     branches = context.branches
     branches.waits.append(wait)
     try:

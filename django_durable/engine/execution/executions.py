@@ -12,7 +12,7 @@ from django_durable.core.run import Run
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.bodies import call_body, due_of
-from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.history import read_history
 from django_durable.engine.execution.outages import (
     await_database,
@@ -21,6 +21,7 @@ from django_durable.engine.execution.outages import (
     through_outages,
 )
 from django_durable.engine.execution.outcomes import outcome_of
+from django_durable.engine.execution.recorded import Recorded
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
 from django_durable.engine.execution.writes import Recorder

@@ -24,6 +24,7 @@ class Call(NamedTuple):
 
     title: str
     number: int
+    place: int  # in the order in which the calls of the history ended
 
 
 async def give_up(context: WorkflowContext, call: Call, cancel: BaseException) -> None:

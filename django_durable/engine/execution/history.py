@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django_durable.engine.execution.context import Recorded
+from django_durable.engine.execution.recorded import Recorded
 from django_durable.models import database
 
 

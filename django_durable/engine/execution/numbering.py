@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ class Numbering:
         self.body = Branch()
         self.last = 0
         self._order: dict[int, int] | None = None  # kept from the first call of a branch on
+        self._noted: list[int] | None = None
 
     @property
     def branch(self) -> Branch:
@@ -33,6 +36,8 @@ class Numbering:
         if not branch.has_place:
             raise UnorderedTask(self.workflow_id)
         number = self.last = branch.take_number()
+        if self._noted is not None:
+            self._noted.append(number)
         if self._order is None and branch is not self.body:
             self._order = {taken: taken for taken in range(1, self.body.calls + 1)}
         if self._order is not None:
@@ -40,6 +45,16 @@ class Numbering:
                 raise TooManyBranches(self.workflow_id, number)
             self._order[number] = len(self._order) + 1
         return number
+
+    @contextmanager
+    def noting(self) -> Iterator[list[int]]:
+        """The numbers that are taken within the block."""
+        noted: list[int] = []
+        self._noted = noted
+        try:
+            yield noted
+        finally:
+            self._noted = None
 
     def has_taken(self, number: int) -> bool:
         return number <= self.body.calls if self._order is None else number in self._order

@@ -16,8 +16,9 @@ from django_durable.core.states import Status
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
-from django_durable.engine.execution.context import Recorded, WorkflowContext
+from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.history import read_history
+from django_durable.engine.execution.recorded import Recorded
 from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
@@ -59,6 +60,8 @@ class EndOfHistory(ControlFlow):
 
 class ReplayContext(WorkflowContext):
     """Answers from the history alone, and ends the body at the first call that it lacks."""
+
+    is_rehearsal = True
 
     def find(self, number: int, name: str) -> Recorded | None:
         recorded = WorkflowContext.find(self, number, name)

@@ -9,6 +9,7 @@ from django_durable.core.options import duration
 from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.writes import Checkpoint
+from django_durable.exceptions import Superseded
 from django_durable.models import database
 
 
@@ -36,6 +37,15 @@ def timer(context: WorkflowContext, number: int, name: str, seconds: float) -> f
     checkpoint = Checkpoint(run.id, run.token, number, name, json.dumps(until), None, "json")
     context.recorder.hand_over(checkpoint).wait()
     return until
+
+
+def note_end(context: WorkflowContext, number: int, until: float) -> None:
+    """Record that a sleep ended now, which a replay asks where other branches go on meanwhile."""
+    if context.is_rehearsal:
+        return
+    params = {"id": context.run.id, "token": context.run.token, "step": number, "until": until}
+    if not through_outages(lambda: database.fetch("end_sleep", params, context.using), context.using):
+        raise Superseded(context.fence)
 
 
 def seconds_of(name: str, delay: timedelta | float) -> float:

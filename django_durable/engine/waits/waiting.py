@@ -12,7 +12,7 @@ from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, required
 from django_durable.engine.execution.drive import Operation, Pause
 from django_durable.engine.execution.transactions import refuse_open_transaction
-from django_durable.engine.waits.timers import seconds_left, seconds_of, timer
+from django_durable.engine.waits.timers import note_end, seconds_left, seconds_of, timer
 
 SLEEP = "durable.sleep"
 NOTHING = object()
@@ -35,6 +35,8 @@ def _sleep(context: WorkflowContext, number: int, seconds: float) -> Operation:
     until = timer(context, number, SLEEP, seconds)
     while (left := seconds_left(context, until)) > 0:
         yield Pause(left) if left <= settings().suspend_after else Wait(until=instant(until))
+    if context.numbering.body.tasks and not context.deliveries.has(number):
+        note_end(context, number, until)
 
 
 def look_until(
