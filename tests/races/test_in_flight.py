@@ -53,7 +53,7 @@ class Slot:
 
     def _execute(self, run: Run) -> Outcome:
         try:
-            return Runner(self.recorder, "default").run(run, self.told.append)
+            return Runner(self.recorder, "default").run(run, lambda _, held: self.told.append(held))
         finally:
             connections.close_all()
 

@@ -256,9 +256,7 @@ def test_poison_is_what_no_database_could_store(error, poisons):
         (Failed("e"), True, "failed"),
         (Deferred(1.0), True, "deferred"),
         (Waiting(None), True, "suspended"),
-        (None, True, "suspended"),
         (Completed("1"), False, "superseded"),
-        (None, False, "superseded"),
     ],
 )
 def test_each_end_has_a_word(outcome, held, word):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 from django_durable.conf import settings
 from django_durable.core.outcomes import Deferred, Outcome, Parked, Waiting
@@ -10,9 +12,11 @@ from django_durable.core.run import Run
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.executions import execute
-from django_durable.engine.execution.writes import Ended, Ending, Recorder
+from django_durable.engine.execution.writes import Ending, Recorder
 from django_durable.exceptions import Refused, UnknownSerialization, UnknownWorkflow, WorkflowParked
 from django_durable.instrument import instrument
+
+Told = Callable[[Outcome, bool], None]
 
 SHORTEST_DEFERRAL = 5.0
 LONGEST_DEFERRAL = 600.0
@@ -27,14 +31,17 @@ class Runner:
         self.recorder = recorder
         self.using = using
 
-    def run(self, run: Run, then: Ended = lambda held: None) -> Outcome:
-        """Execute `run` to its outcome and hand that to the recorder; raises nothing of the body's."""
+    def run(self, run: Run, then: Told = lambda outcome, held: None) -> Outcome:
+        """Execute `run` to its outcome and hand that to the recorder; raises nothing of the body's.
+
+        `then` learns the outcome, and whether the run was still this execution's when it was written.
+        """
         with instrument("workflow", workflow=run.name, id=run.id, queue=run.queue) as facts:
             outcome = facts["outcome"] = self._outcome(run)
         if isinstance(outcome, Waiting) and outcome.is_written:
-            then(True)
+            then(outcome, True)
         else:
-            self.recorder.end(Ending(run.fence, outcome), then)
+            self.recorder.end(Ending(run.fence, outcome), partial(then, outcome))
         return outcome
 
     def _outcome(self, run: Run) -> Outcome:

@@ -182,7 +182,7 @@ class Tree:
         self.poller.run_ended(run.queue)
         if outcome is None or isinstance(outcome, Waiting):
             self.poller.run_waits()
-        if isinstance(outcome, Deferred | Waiting):
+        if isinstance(outcome, Deferred) or (isinstance(outcome, Waiting) and not outcome.is_written):
             self._wake_timekeeper()
         if self.pool.is_idle and (self._is_closing or self.pool.is_spent):
             self.bell.ring()

@@ -17,7 +17,7 @@ from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Outcome
 from django_durable.core.run import Run
 from django_durable.engine.execution.runner import Runner
-from django_durable.engine.execution.writes import Ended, Ending, Recorder
+from django_durable.engine.execution.writes import Ending, Recorder
 from django_durable.worker.slots import sessions
 from django_durable.worker.slots.tally import Tally, word_for
 
@@ -37,8 +37,8 @@ class Pool:
         self.tally = tally
         self.on_slot_free: Callable[[], None] = lambda: None
         self.on_end: Callable[[Run, Outcome | None], None] = lambda run, outcome: None
-        self._outcomes: dict[Fence, Outcome] = {}
-        self._runner = Runner(_Overheard(recorder, self._outcomes), using)
+        self._recorder = recorder
+        self._runner = Runner(recorder, using)
         self._waiting: SimpleQueue[Run | None] = SimpleQueue()
         self._busy: dict[Fence, Run] = {}
         self._owned: dict[Fence, Run] = {}
@@ -149,8 +149,8 @@ class Pool:
     def _set_aside(self, run: Run, error: BaseException) -> None:
         extra = {"event": "slot_error", "workflow_id": run.id, "workflow": run.name}
         logger.critical("workflow %r broke its slot: %r", run.id, error, exc_info=error, extra=extra)
-        ending = Ending(run.fence, Deferred(SET_ASIDE, keeps_place=True))
-        self._runner.recorder.end(ending, partial(self._told, run.fence))
+        outcome = Deferred(SET_ASIDE, keeps_place=True)
+        self._recorder.end(Ending(run.fence, outcome), partial(self._told, run.fence, outcome))
 
     def _clean_up(self) -> None:
         try:
@@ -159,8 +159,7 @@ class Pool:
             logger.exception("a slot's connections could not be cleaned; they are closed")
             connections.close_all()
 
-    def _told(self, fence: Fence, held: bool) -> None:
-        outcome = self._outcomes.pop(fence, None)
+    def _told(self, fence: Fence, outcome: Outcome, held: bool) -> None:
         self._end(fence, word_for(outcome, held), outcome)
 
     def _end(self, fence: Fence, what_became: str, outcome: Outcome | None = None) -> None:
@@ -169,16 +168,3 @@ class Pool:
             self.tally.give_back(run, what_became)
             self.on_end(run, outcome)
             self.on_slot_free()  # it may have been this outcome that claims waited for
-
-
-class _Overheard:
-    """A recorder that notes the outcomes which are handed to it."""
-
-    def __init__(self, recorder: Recorder, outcomes: dict[Fence, Outcome]) -> None:
-        self.hand_over = recorder.hand_over
-        self._recorder = recorder
-        self._outcomes = outcomes
-
-    def end(self, ending: Ending, then: Ended) -> None:
-        self._outcomes[ending.fence] = ending.outcome
-        self._recorder.end(ending, then)

@@ -53,11 +53,9 @@ class Tally:
         return sum(self._queues.copy().values())
 
 
-def word_for(outcome: Outcome | None, held: bool) -> str:
-    """How the closing line counts an execution; None: it left by itself, to wait in the table."""
-    if not held:
-        return "superseded"
-    return WORDS[Waiting if outcome is None else type(outcome)]
+def word_for(outcome: Outcome, held: bool) -> str:
+    """How the closing line counts an execution."""
+    return WORDS[type(outcome)] if held else "superseded"
 
 
 def _lower(counter: Counter[T], key: T) -> None:
