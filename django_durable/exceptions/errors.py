@@ -11,6 +11,8 @@ class DurableError(Exception):
 
 
 class InvalidIdentifier(DurableError, ValueError):
+    """An id, key or name that cannot be stored as it is."""
+
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(f"{kind} {reason}")
         self.kind = kind
@@ -18,11 +20,11 @@ class InvalidIdentifier(DurableError, ValueError):
 
 
 class InvalidOption(DurableError, ValueError):
-    pass
+    """Of enqueue, of a declaration, or of another call."""
 
 
 class InvalidLimit(DurableError, ValueError):
-    """`what` names the limit or the queue that was left as it was."""
+    """What a limit or a queue cannot be set to; `what` names the one that was left as it was."""
 
     def __init__(self, what: str, reason: str) -> None:
         super().__init__(f"{what}: {reason}")
@@ -31,7 +33,7 @@ class InvalidLimit(DurableError, ValueError):
 
 
 class NotSerializable(DurableError, TypeError):
-    """`path` leads to the value, `where` says what was to be stored."""
+    """A value that would not come back as it went in; `path` leads to it, `where` tells what is stored."""
 
     def __init__(self, where: str, path: str, type_name: str, hint: str) -> None:
         super().__init__(f"{where} cannot be stored: {path} is of type {type_name}; {hint}")
@@ -55,12 +57,16 @@ class PayloadTooLarge(DurableError, ValueError):
 
 
 class PayloadUnreadable(DurableError, ValueError):
+    """Stored text that cannot be turned back into values."""
+
     def __init__(self, reason: str) -> None:
         super().__init__(f"a stored payload cannot be read: {reason}")
         self.reason = reason
 
 
 class UnknownSerialization(DurableError, LookupError):
+    """A row was written by a serializer that this process lacks."""
+
     def __init__(self, tag: str, known: Sequence[str]) -> None:
         super().__init__(
             f"a payload was written by the serializer {tag!r}, and this process reads {', '.join(known)}; "
@@ -80,10 +86,12 @@ class ReferenceLost(DurableError, LookupError):
 
 
 class DuplicateDeclaration(DurableError):
-    pass
+    """Two functions under one name."""
 
 
 class UnknownWorkflow(DurableError, LookupError):
+    """No workflow function of that name is registered here."""
+
     def __init__(self, name: str) -> None:
         super().__init__(
             f"no workflow named {name!r} is registered in this process; "
@@ -93,12 +101,16 @@ class UnknownWorkflow(DurableError, LookupError):
 
 
 class WorkflowNotFound(DurableError, LookupError):
+    """No such row."""
+
     def __init__(self, workflow_id: str) -> None:
         super().__init__(f"no workflow has the id {workflow_id!r}")
         self.workflow_id = workflow_id
 
 
 class ConflictingWorkflow(DurableError):
+    """The id belongs to a run of another workflow function."""
+
     def __init__(self, workflow_id: str, existing: str, wanted: str) -> None:
         super().__init__(
             f"workflow id {workflow_id!r} already belongs to a run of {existing!r}, "
@@ -108,6 +120,8 @@ class ConflictingWorkflow(DurableError):
 
 
 class WorkflowIDInUse(DurableError):
+    """The id is taken, and the caller asked for a new run."""
+
     def __init__(self, workflow_id: str) -> None:
         super().__init__(
             f"workflow id {workflow_id!r} is already in use and on_conflict='reject' was asked for"
@@ -129,6 +143,8 @@ class Deduplicated(DurableError):
 
 
 class TransitionRefused(DurableError):
+    """The run's status does not allow the verb."""
+
     def __init__(self, verb: str, workflow_id: str, status: str) -> None:
         super().__init__(f"cannot {verb} workflow {workflow_id!r}: it is {status}")
         self.verb = verb
@@ -150,6 +166,8 @@ class Refused(DurableError):
 
 
 class ResultTimeout(DurableError, TimeoutError):
+    """The run did not end in time; it goes on."""
+
     def __init__(self, workflow_id: str, timeout: float) -> None:
         super().__init__(f"workflow {workflow_id!r} has no result after {timeout:g} s; it goes on")
         self.workflow_id = workflow_id
@@ -191,6 +209,8 @@ class StepRetriesExhausted(DurableError):
 
 
 class StepTimeout(DurableError, TimeoutError):
+    """A try of a step took longer than it may."""
+
     def __init__(self, step: str, seconds: float) -> None:
         super().__init__(f"step {step!r} took longer than {seconds:g} s")
         self.step = step
@@ -208,6 +228,8 @@ class WorkflowFailed(DurableError):
 
 
 class WorkflowCancelled(DurableError):
+    """A run ended in CANCELLED."""
+
     def __init__(self, workflow_id: str, reason: object = "") -> None:
         self.workflow_id = workflow_id
         self.reason = "" if reason is None else str(reason)
@@ -219,15 +241,19 @@ class ChildCancelled(WorkflowCancelled):
 
 
 class WorkflowParked(DurableError):
+    """A run was claimed too often without an end, and set aside."""
+
     def __init__(self, workflow_id: str) -> None:
         super().__init__(
-            f"workflow {workflow_id!r} was set aside after too many dispatches that never ended; "
+            f"workflow {workflow_id!r} was set aside after too many claims that never ended; "
             "look at what kills its worker, then resume it"
         )
         self.workflow_id = workflow_id
 
 
 class StreamClosed(DurableError):
+    """A value was written to a stream behind its end."""
+
     def __init__(self, workflow_id: str, key: str) -> None:
         super().__init__(f"stream {key!r} of workflow {workflow_id!r} is closed; nothing can follow its end")
         self.workflow_id = workflow_id

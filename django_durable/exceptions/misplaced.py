@@ -6,11 +6,15 @@ from django_durable.exceptions.errors import DurableError
 
 
 class OutsideWorkflow(DurableError, RuntimeError):
+    """A durable call that needs a running workflow."""
+
     def __init__(self, call: str) -> None:
         super().__init__(f"{call} can only be called from the body of a running workflow")
 
 
 class InsideWorkflow(DurableError, RuntimeError):
+    """A call that a replay could not answer alike."""
+
     def __init__(self, call: str) -> None:
         super().__init__(
             f"{call} is not recorded, so a workflow body cannot call it: a replay would see another answer; "
@@ -19,11 +23,15 @@ class InsideWorkflow(DurableError, RuntimeError):
 
 
 class AwaitNeeded(DurableError, RuntimeError):
+    """A blocking durable call in an async body."""
+
     def __init__(self, call: str, instead: str) -> None:
         super().__init__(f"{call} would block the event loop of an async body; use `await {instead}`")
 
 
 class AsyncBodyNeeded(DurableError, RuntimeError):
+    """A long wait that is awaited in a body that is no async def."""
+
     def __init__(self) -> None:
         super().__init__(
             "a call that was awaited has to wait for longer than a worker stays with it, and the body around "
@@ -32,6 +40,8 @@ class AsyncBodyNeeded(DurableError, RuntimeError):
 
 
 class AnotherThread(DurableError, RuntimeError):
+    """A durable call from a thread that is not the body's."""
+
     def __init__(self, workflow_id: str) -> None:
         super().__init__(
             f"a durable call of workflow {workflow_id!r} came from another thread than its body's; calls of "
@@ -43,6 +53,8 @@ class AnotherThread(DurableError, RuntimeError):
 
 
 class UnorderedTask(DurableError, RuntimeError):
+    """A durable call in a task that was started in no order."""
+
     def __init__(self, workflow_id: str) -> None:
         super().__init__(
             f"asyncio.as_completed started a coroutine of workflow {workflow_id!r} that makes durable calls; "
@@ -53,6 +65,8 @@ class UnorderedTask(DurableError, RuntimeError):
 
 
 class TooManyBranches(DurableError, RuntimeError):
+    """Two calls of an async body fell on one number."""
+
     def __init__(self, workflow_id: str, number: int) -> None:
         super().__init__(
             f"two calls of workflow {workflow_id!r} fell on the number {number}: its body makes too many "
@@ -63,6 +77,8 @@ class TooManyBranches(DurableError, RuntimeError):
 
 
 class InsideTransaction(DurableError, RuntimeError):
+    """A call that needs a transaction of its own."""
+
     def __init__(self, call: str) -> None:
         super().__init__(
             f"{call} needs a transaction of its own, so it cannot run inside atomic(): "
