@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.core.management import call_command
 
+from django_durable import recv, send, workflow
 from django_durable.core.states import Status
 from django_durable.maintenance.pruner import Pruner
 from django_durable.models import StepOutput, WorkflowStatus
@@ -34,6 +35,31 @@ def test_a_worker_deletes_what_was_kept_long_enough(settings, options):
     kept = {young, failed, run.id} | ({old} if options else set())
     assert set(WorkflowStatus.objects.values_list("id", flat=True)) == kept
     assert set(StepOutput.objects.values_list("workflow_id", flat=True)) == kept - {run.id}
+
+
+@pytest.mark.django_db
+def test_a_child_is_kept_until_its_parent_has_ended(drain):
+    @workflow
+    def child():
+        return 7
+
+    @workflow
+    def parent():
+        started = child.enqueue()
+        recv("go on")
+        return started.result()
+
+    run = parent.enqueue()
+    drain()
+    WorkflowStatus.objects.filter(parent=run.id).update(completed_at=Clock() - timedelta(days=9))
+    pruner = Pruner("default", {"SUCCESS": DAY})
+    assert not pruner.run_once().runs.total()
+
+    send(run.id, None, "go on")
+    drain()
+    assert run.result() == 7
+    assert pruner.run_once().runs.total() == 1
+    assert not WorkflowStatus.objects.filter(parent=run.id).exists()
 
 
 @pytest.mark.django_db

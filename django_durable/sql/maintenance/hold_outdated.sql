@@ -1,6 +1,7 @@
--- Hold runs of one status that ended long enough ago, for their deletion.
+-- Hold runs of one status that ended long enough ago, for their deletion. A run that has not ended may still ask
+-- for the results of those that it started.
 -- A length is so many seconds: days put on an instant would follow the clocks of the session's time zone.
---   rides on   durable_settled
+--   rides on   durable_settled, durable_workflow_status_pkey
 --   locks      FOR UPDATE SKIP LOCKED, the oldest first
 --   returns    their ids, and when they had ended
 SELECT w.id, w.completed_at
@@ -8,6 +9,10 @@ FROM durable_workflow_status AS w
 WHERE w.completed_at IS NOT NULL AND w.status = %(status)s
     AND w.completed_at >= coalesce(%(after)s::timestamptz, '-infinity')
     AND w.completed_at < statement_timestamp() - make_interval(secs => extract(epoch FROM %(age)s::interval)::float8)
+    AND NOT EXISTS (
+        SELECT FROM durable_workflow_status AS starter
+        WHERE starter.id = w.parent_id AND starter.completed_at IS NULL
+    )
 ORDER BY w.completed_at
 LIMIT %(batch)s
-FOR UPDATE SKIP LOCKED
+FOR UPDATE OF w SKIP LOCKED
