@@ -10,9 +10,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django_durable.core.options import Options
+from django_durable.core.payloads.excerpt import quoted
 from django_durable.engine.execution.context import workflow_id
 from django_durable.engine.execution.drive import perform, twin
 from django_durable.engine.execution.step_context import step_context
+from django_durable.exceptions import InvalidOption
 
 if TYPE_CHECKING:
     from django_durable.engine.handle import Handle
@@ -156,12 +158,20 @@ agather = twin(gather)
 await_first = twin(wait_first, "await_first")
 
 
-def enqueue_by_name(name: str, *args: Any, options: Options | None = None, **kwargs: Any) -> Handle:
-    """Enqueue a workflow whose code another service owns; the name is not looked up here."""
+def enqueue_by_name(name: str, /, *args: Any, options: Options | None = None, **kwargs: Any) -> Handle:
+    """Enqueue a workflow whose code another service owns; the name is not looked up here.
+
+    A parameter of the workflow's that is called `options` has to be given by position.
+    """
     from django_durable.core.identifiers import check_identifier
     from django_durable.engine.launching import children
 
     checked = check_identifier("workflow name", name)
+    if not isinstance(options, Options | None):
+        raise InvalidOption(
+            f"the options of enqueue_by_name() must be an Options; it is {quoted(options)}. "
+            "What is meant for a parameter `options` of the workflow's has to be given by position"
+        )
     return children.enqueue(checked, options or Options(), (args, kwargs), door="enqueue_by_name()")
 
 

@@ -13,5 +13,5 @@ class BoundStep(functools.partial[Any]):
     def name(self) -> str:
         return str(self.func.name)  # type: ignore[attr-defined]
 
-    def acall(self, *args: Any, **kwargs: Any) -> Any:
+    def acall(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.func.acall(*self.args, *args, **kwargs)  # type: ignore[attr-defined]

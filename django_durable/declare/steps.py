@@ -29,7 +29,7 @@ class Step(Generic[P, R]):
     def name(self) -> str:
         return self.declaration.name
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         context = current()
         result: R
         if context is None:

@@ -43,7 +43,7 @@ class Enqueuer(Generic[P]):
         """The same with other options; raises InvalidOption or InvalidIdentifier, naming the option."""
         return Enqueuer(self.declaration, self.options.changed(**options))
 
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+    def enqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Put a run in line, in the caller's transaction: no commit, no run."""
         self.declaration.check_call(args, kwargs)
         handle: Handle = _children().enqueue(self.declaration.name, self.options, (args, kwargs))
@@ -51,17 +51,17 @@ class Enqueuer(Generic[P]):
 
     aenqueue = twin(enqueue)
 
-    def start(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+    def start(self, /, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Run it in this process, at once after the caller's commit, and durably; not on a limited queue."""
         from django_durable.engine.launching import local
 
         self.declaration.check_call(args, kwargs)
         return local.start(self.declaration.name, self.options, (args, kwargs))
 
-    async def astart(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
-        return await sync_to_async(self.start)(*args, **kwargs)
+    async def astart(self, /, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        return await sync_to_async(lambda: self.start(*args, **kwargs))()
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Inside a workflow body: start a child and wait for its result."""
         self.declaration.check_call(args, kwargs)
         declaration = self.declaration
@@ -102,7 +102,7 @@ class Debounced(Generic[P]):
         self.enqueuer = enqueuer
         self.rule = rule
 
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+    def enqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """The one run of the key that has not started yet."""
         from django_durable.engine.launching import debouncing
 
@@ -130,7 +130,7 @@ class Workflow(Enqueuer[P], Generic[P, R]):
     def name(self) -> str:
         return self.declaration.name
 
-    def call(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the body here and now, as a plain function: nothing is recorded."""
         result: R = self.declaration.function(*args, **kwargs)
         return result
