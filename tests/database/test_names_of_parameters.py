@@ -11,18 +11,6 @@ from django_durable.testing import drain, shift
 
 pytestmark = pytest.mark.django_db
 NAMES = ["self", "name", "args", "kwargs", "function", "context", "id", "queue", "message", "key"]
-    "self",
-    "name",
-    "args",
-    "kwargs",
-    "function",
-    "declaration",
-    "context",
-    "id",
-    "queue",
-    "message",
-    "key",
-]
 GIVEN = {name: place for place, name in enumerate(NAMES)}
 
 
