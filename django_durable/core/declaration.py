@@ -136,6 +136,12 @@ class WorkflowDeclaration:
         given = _signature(self.function).parameters.values()
         return tuple(parameter.name for parameter in given if parameter.kind in BY_POSITION)
 
+    def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What each parameter gets from a call, defaults too; raises TypeError."""
+        bound = _signature(self.function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.arguments
+
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise TypeError now, in the caller, rather than in a worker later."""
         try:

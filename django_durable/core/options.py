@@ -110,6 +110,14 @@ def duration(name: str, value: timedelta | float | None) -> timedelta | None:
     return length
 
 
+def given_duration(name: str, value: timedelta | float) -> timedelta:
+    """A length of time where there has to be one; raises InvalidOption."""
+    length = duration(name, value)
+    if length is None:
+        raise InvalidOption(f"{name} must be a timedelta or a number of seconds; it is None")
+    return length
+
+
 def _instant(name: str, value: datetime | None) -> datetime | None:
     if value is None:
         return None

@@ -8,8 +8,8 @@ from django_durable.exceptions.errors import DurableError
 class OutsideWorkflow(DurableError, RuntimeError):
     """A durable call that needs a running workflow."""
 
-    def __init__(self, call: str) -> None:
-        super().__init__(f"{call} can only be called from the body of a running workflow")
+    def __init__(self, call: str, place: str = "the body of a running workflow") -> None:
+        super().__init__(f"{call} can only be called from {place}")
 
 
 class InsideWorkflow(DurableError, RuntimeError):

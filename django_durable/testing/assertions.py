@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from django_durable.core.states import Status
 from django_durable.engine import payloads
+from django_durable.engine.declared import workflows
+from django_durable.exceptions import UnknownWorkflow
 from django_durable.models import WorkflowStatus, database
 
 NOT_BEGUN = (Status.DELAYED, Status.ENQUEUED)
@@ -32,10 +34,14 @@ def enqueued(workflow: Any = None, *, queue: str | None = None) -> list[Enqueued
 
 
 def assert_enqueued(workflow: Any, *args: Any, **kwargs: Any) -> Enqueued:
-    """A run with just these arguments has been enqueued and has not begun; returns the first such."""
+    """A run with just these arguments has been enqueued and has not begun; returns the first such.
+
+    By position, by name or by default is the same, where the function is known here.
+    """
     found = enqueued(workflow)
+    wanted = _call(workflow, args, kwargs)
     for run in found:
-        if (run.args, run.kwargs) == (args, kwargs):
+        if _call(workflow, run.args, run.kwargs) == wanted:
             return run
     calls = "\n".join(f"  {run.args!r} {run.kwargs!r}" for run in found) or "  nothing"
     raise AssertionError(
@@ -48,6 +54,14 @@ def assert_not_enqueued(workflow: Any) -> None:
     found = enqueued(workflow)
     if found:
         raise AssertionError(f"{len(found)} runs of {_name(workflow)!r} are enqueued: {found!r}")
+
+
+def _call(workflow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        declaration = workflows.get(workflow) if isinstance(workflow, str) else workflow.declaration
+        return declaration.arguments(args, kwargs)
+    except (UnknownWorkflow, TypeError):  # not here, or a call that does not fit it
+        return args, kwargs
 
 
 def _name(workflow: Any) -> str:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.conf import settings as django_settings
 from django.test import override_settings
 
-from django_durable.core.options import duration
+from django_durable.core.options import given_duration
 from django_durable.models import database
 
 TIMERS = ["durable.sleep", "durable.recv.timer", "durable.get_event.timer", "durable.result.timer"]
@@ -20,7 +20,7 @@ def shift(by: timedelta | float) -> None:
 
     Leases of workers do not move: a run that is claimed stays claimed.
     """
-    length = duration("by", by)
+    length = given_duration("by", by)
     for statement in ("shift_runs", "shift_steps", "shift_starts"):
         database.change(statement, {"by": length, "timers": TIMERS}, database.alias())
 

@@ -55,7 +55,7 @@ def step_context() -> StepContext:
     """The step that runs here; raises OutsideWorkflow if none does."""
     step = step_here.get()
     if step is None:
-        raise OutsideWorkflow("step_context()")
+        raise OutsideWorkflow("step_context()", "a step that runs")
     return step
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from django_durable.core.options import duration
+from django_durable.core.options import given_duration
 from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.writes import Checkpoint
@@ -50,5 +50,4 @@ def note_end(context: WorkflowContext, number: int, until: float) -> None:
 
 def seconds_of(name: str, delay: timedelta | float) -> float:
     """Raises InvalidOption for what is no length of time."""
-    length = duration(name, delay)
-    return 0.0 if length is None else length.total_seconds()
+    return given_duration(name, delay).total_seconds()
