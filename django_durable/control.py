@@ -17,7 +17,8 @@ from django_durable.core.payloads.excerpt import quoted
 from django_durable.engine import listing, transitions, verbs
 from django_durable.engine.execution import replay as replaying
 from django_durable.engine.execution.context import refuse_inside
-from django_durable.engine.execution.drive import at_once, perform, twin
+from django_durable.engine.execution.drive import perform, twin
+from django_durable.engine.execution.operations import at_once
 from django_durable.engine.execution.replay import Replay
 from django_durable.engine.handle import Handle, each_of, id_of, ids_of
 from django_durable.engine.launching.launcher import attributes_text

@@ -14,8 +14,9 @@ from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.states import FINAL, Status
 from django_durable.engine import transitions, verbs
 from django_durable.engine.execution.context import current
-from django_durable.engine.execution.drive import Operation, Pause, Raised, at_once, perform, twin
+from django_durable.engine.execution.drive import perform, twin
 from django_durable.engine.execution.effects import observe
+from django_durable.engine.execution.operations import Operation, Pause, Raised, at_once
 from django_durable.engine.waits import results
 from django_durable.exceptions import (
     InsideTransaction,

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from django_durable.core.declaration import StepDeclaration
-from django_durable.engine.execution.drive import Operation, Pause, Raised, perform
+from django_durable.engine.execution.drive import perform
+from django_durable.engine.execution.operations import Operation, Pause, Raised
 from django_durable.engine.execution.step_context import StepContext, running_step
 from django_durable.exceptions import ControlFlow, StepRetriesExhausted, StepTimeout
 

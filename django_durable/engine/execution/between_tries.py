@@ -11,7 +11,7 @@ from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempts
 from django_durable.engine.execution.context import WorkflowContext
-from django_durable.engine.execution.drive import Operation, Pause
+from django_durable.engine.execution.operations import Operation, Pause
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.waits.timers import now, seconds_left
 from django_durable.exceptions import DeadlinePassed, Superseded

@@ -1,15 +1,10 @@
-"""Run a durable call to its end: blocking, or as a coroutine of an async body. Each is written once.
-
-A durable call is a generator that does its reading and writing between its yields, and yields what it has to
-wait for: `Pause` (seconds, here), `Wait` (long: the run may leave the worker), or an awaitable of a pair of
-value and error. It must look again after every yield. What it returns is the call's value, or `Raised`.
-"""
+"""Run a durable call to its end: blocking, or as a coroutine of an async body. Each is written once."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -17,39 +12,20 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 
 from django_durable.core.waits import Wait
+from django_durable.engine.execution.body_thread import on_thread
 from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.engine.execution.giving_up import Call, give_up, give_up_again, refuse_to_record
-from django_durable.engine.execution.turns import on_thread
+from django_durable.engine.execution.operations import Light, Operation, Pause, Raised
 from django_durable.exceptions import AsyncBodyNeeded, AwaitNeeded, DeadlinePassed, Superseded, Suspended
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Operation = Generator[Any, Any, Any]
 LOST = (Superseded, Suspended, DeadlinePassed)
 LINGER = 0.25  # seconds between looks of a branch that waits while other branches of its body still run
 TURNS = 3  # of the event loop, in which a branch that just ended may begin its next call
 
 _as_coroutine: ContextVar[bool] = ContextVar("durable_as_coroutine", default=False)
-
-
-class Pause(NamedTuple):
-    """A short wait that keeps the slot."""
-
-    seconds: float
-
-
-class Light(NamedTuple):
-    """A call whose first turn touches no database: an event loop may run that turn itself."""
-
-    operation: Operation
-
-
-class Raised(NamedTuple):
-    """The call's result is this error; `steps` are the numbers under which it is recorded."""
-
-    error: BaseException
-    steps: tuple[int, ...] = ()
 
 
 class _Finished(NamedTuple):
@@ -62,12 +38,6 @@ class _Finished(NamedTuple):
                 context.note_failure(error, steps)
             raise error
         return self.value
-
-
-def at_once(result: Any) -> Operation:
-    """A call that has nothing to wait for: a result, or a function that gives it when the call is run."""
-    return result() if callable(result) else result
-    yield
 
 
 def perform(
@@ -149,12 +119,16 @@ def _advance(operation: Operation, answer: Any) -> Any:
 
 
 async def _adrive(context: WorkflowContext | None, asked: Operation | Light, call: Call | None = None) -> Any:
+    if context is not None:
+        context.branches.running += 1
     try:
-        with _counted(context):
-            finished = await _adrive_or_give_up(context, asked, call)
+        finished = await _adrive_or_give_up(context, asked, call)
     except LOST as loss:
         _note(loss, context)
         raise
+    finally:
+        if context is not None:
+            context.branches.running -= 1
     return finished.result(context)
 
 
@@ -224,18 +198,3 @@ def _note(loss: BaseException, context: WorkflowContext | None) -> None:
     """Once the run is lost, every further durable call of the body says so again."""
     if context is not None and context.broken_by is None:
         context.broken_by = loss
-
-
-class _counted:
-    """One more branch of the body is inside a durable call."""
-
-    def __init__(self, context: WorkflowContext | None) -> None:
-        self.branches = None if context is None else context.branches
-
-    def __enter__(self) -> None:
-        if self.branches is not None:
-            self.branches.running += 1
-
-    def __exit__(self, *_: object) -> None:
-        if self.branches is not None:
-            self.branches.running -= 1

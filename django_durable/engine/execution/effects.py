@@ -22,8 +22,8 @@ from django_durable.engine.execution.context import (
     running_workflow,
     surrounding,
 )
-from django_durable.engine.execution.drive import Operation, Raised, at_once
 from django_durable.engine.execution.history import read_step
+from django_durable.engine.execution.operations import Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
 from django_durable.engine.execution.recorder import write_checkpoint
 from django_durable.engine.execution.step_context import step_number

@@ -12,8 +12,8 @@ import json
 import time
 from typing import NamedTuple
 
+from django_durable.engine.execution.body_thread import surely
 from django_durable.engine.execution.context import GIVEN_UP, WorkflowContext
-from django_durable.engine.execution.turns import surely
 from django_durable.exceptions import Superseded, UnexpectedStep
 
 MARGIN = 5.0  # seconds that a replay waits longer than the first time

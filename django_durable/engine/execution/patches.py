@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django_durable.core.identifiers import check_identifier
 from django_durable.engine.execution.context import WorkflowContext, required
-from django_durable.engine.execution.drive import Operation, at_once
 from django_durable.engine.execution.effects import keep
+from django_durable.engine.execution.operations import Operation, at_once
 from django_durable.engine.waits.waiting import begin
 
 

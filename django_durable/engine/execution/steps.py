@@ -14,7 +14,8 @@ from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempted, Attempts, Body, try_once
 from django_durable.engine.execution.between_tries import remembered, rest
 from django_durable.engine.execution.context import WorkflowContext
-from django_durable.engine.execution.drive import Light, Operation, Raised, at_once, perform
+from django_durable.engine.execution.drive import perform
+from django_durable.engine.execution.operations import Light, Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_outage
 from django_durable.engine.execution.recorded import Recorded
 from django_durable.engine.execution.transactions import AtomicStep, refuse_open_transaction

@@ -11,8 +11,8 @@ from django_durable.engine.execution.attempts import Attempted, Attempts, Body
 from django_durable.engine.execution.between_tries import rest
 from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import WorkflowContext
-from django_durable.engine.execution.drive import Operation, Pause
 from django_durable.engine.execution.history import read_step
+from django_durable.engine.execution.operations import Operation, Pause
 from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
 from django_durable.engine.execution.recorder import write_checkpoint
 from django_durable.engine.execution.step_context import running_step

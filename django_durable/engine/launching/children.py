@@ -6,8 +6,9 @@ from datetime import datetime
 
 from django_durable.core.options import Options
 from django_durable.engine.execution.context import WorkflowContext, current, required
-from django_durable.engine.execution.drive import Operation, Raised, at_once, perform
+from django_durable.engine.execution.drive import perform
 from django_durable.engine.execution.effects import Done, effect
+from django_durable.engine.execution.operations import Operation, Raised, at_once
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call

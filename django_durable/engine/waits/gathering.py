@@ -9,8 +9,8 @@ from django.db import connections
 
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, current
-from django_durable.engine.execution.drive import Operation, Pause, Raised
 from django_durable.engine.execution.effects import keep, keep_error
+from django_durable.engine.execution.operations import Operation, Pause, Raised
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.writes import Checkpoint

@@ -14,7 +14,7 @@ from django_durable.core.states import FINAL, PARKED, Status
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, required
-from django_durable.engine.execution.drive import Operation, Raised
+from django_durable.engine.execution.operations import Operation, Raised
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.recorder import write_checkpoints
 from django_durable.engine.execution.steps import replay

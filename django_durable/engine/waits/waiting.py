@@ -10,7 +10,7 @@ from typing import Any
 from django_durable.conf import settings
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, required
-from django_durable.engine.execution.drive import Operation, Pause
+from django_durable.engine.execution.operations import Operation, Pause
 from django_durable.engine.execution.transactions import refuse_open_transaction
 from django_durable.engine.waits.timers import note_end, seconds_left, seconds_of, timer
 
