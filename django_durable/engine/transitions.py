@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, connections, transaction
+from django.db import IntegrityError, transaction
 
 from django_durable.claim.isolation import read_committed
 from django_durable.core.identifiers import check_identifier
@@ -17,8 +17,8 @@ from django_durable.core.options import Options
 from django_durable.core.payloads import failures
 from django_durable.core.states import TRANSITIONS, sources
 from django_durable.core.uuid7 import uuid7
+from django_durable.engine.execution.conflicts import through_conflicts
 from django_durable.engine.execution.origins import Origin
-from django_durable.engine.execution.outages import through_conflicts
 from django_durable.engine.launching.notices import give_notice
 from django_durable.engine.retrying import go_on, origin_in
 from django_durable.engine.waits.waking import wake_waiters
@@ -191,7 +191,7 @@ def _transact(write: Callable[[], R], using: str) -> R:
         with read_committed(using), transaction.atomic(using=using):
             return write()
 
-    return attempt() if connections[using].in_atomic_block else through_conflicts(attempt)
+    return through_conflicts(attempt, using)
 
 
 def _storable(ids: Sequence[str]) -> list[str]:

@@ -8,8 +8,9 @@ from typing import Any
 from django_durable.engine import transitions
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import perform
-from django_durable.engine.execution.effects import Done, effect, guarded
+from django_durable.engine.execution.effects import Done, effect
 from django_durable.engine.execution.operations import Operation, Raised, at_once
+from django_durable.engine.execution.ownership import guarded
 from django_durable.exceptions import Cancel
 
 

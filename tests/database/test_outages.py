@@ -9,7 +9,8 @@ import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 
 from django_durable.engine.execution import conflicts
-from django_durable.engine.execution.outages import is_conflict, is_outage, note_connection, through_outages
+from django_durable.engine.execution.conflicts import is_conflict
+from django_durable.engine.execution.outages import is_outage, note_connection, through_outages
 
 
 def caused_by_the_driver(kind, cause):

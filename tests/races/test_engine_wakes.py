@@ -8,7 +8,7 @@ from django.db import transaction
 from django_durable import send
 from django_durable.core.states import Status
 from django_durable.core.waits import Wait
-from django_durable.engine.execution import effects
+from django_durable.engine.execution.ownership import own
 from django_durable.engine.mailbox import events
 from django_durable.engine.waits.suspension import Left, suspend
 from django_durable.models import Queue, WorkflowStatus
@@ -34,7 +34,7 @@ def comes(kind, other):
 
 def publish(run):
     with transaction.atomic():
-        effects.own(run.fence, USING)
+        own(run.fence, USING)
         row = {"workflow": run.id, "key": "key", "value": "1", "serialization": "json"}
         events._set(row, 1, USING)
 

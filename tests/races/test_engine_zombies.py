@@ -25,7 +25,7 @@ from django_durable import (
 from django_durable.core.outcomes import Completed, Overtaken
 from django_durable.engine import transitions
 from django_durable.engine.declared import workflows
-from django_durable.engine.execution.effects import guarded
+from django_durable.engine.execution.ownership import guarded
 from django_durable.engine.execution.recorder import DirectRecorder
 from django_durable.engine.execution.runner import Runner
 from django_durable.engine.handle import Handle

@@ -15,7 +15,7 @@ from django.db import Error, OperationalError, transaction
 from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Waiting
-from django_durable.engine.execution.outages import is_locked
+from django_durable.engine.execution.conflicts import is_locked
 from django_durable.engine.execution.recorder import (
     defer,
     settle_params,

@@ -1,37 +1,26 @@
-"""Durable calls that write: what they do and their checkpoint commit together, or not at all.
-
-The order of locks: the rows of others first where somebody may hold those and wait for us (a receiver that is
-about to suspend), else the run's own row first, so that a superseded execution does nothing.
-"""
+"""Durable calls that write: what they do and their checkpoint commit together, or not at all."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from django.db import Error, connections, transaction
+from django.db import transaction
 
 from django_durable.claim.isolation import read_committed
-from django_durable.core.fence import Fence
 from django_durable.engine import payloads
 from django_durable.engine.execution.conflicts import Conflicts
-from django_durable.engine.execution.context import (
-    WorkflowContext,
-    current,
-    running_workflow,
-    surrounding,
-)
+from django_durable.engine.execution.context import WorkflowContext, running_workflow
 from django_durable.engine.execution.history import read_step
 from django_durable.engine.execution.operations import Operation, Raised, at_once
-from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
+from django_durable.engine.execution.outages import await_database, is_outage, through_outages
+from django_durable.engine.execution.ownership import own
 from django_durable.engine.execution.recorder import write_checkpoint
-from django_durable.engine.execution.step_context import step_number
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.transactions import CommittedBefore, refuse_open_transaction
 from django_durable.engine.execution.writes import Checkpoint
-from django_durable.exceptions import ControlFlow, Superseded, WorkflowNotFound
-from django_durable.models import database
+from django_durable.exceptions import ControlFlow, WorkflowNotFound
 
 
 class Done(NamedTuple):
@@ -42,24 +31,33 @@ class Done(NamedTuple):
 
 
 Effect = Callable[[int], Done]
-R = TypeVar("R")
 
 
 def effect(context: WorkflowContext, name: str, do: Effect, *, own_row_first: bool = True) -> Operation:
     """A recorded call; `do` runs in the transaction that records its value. Takes one number."""
+    return _recorded(
+        context, name, lambda number: _commit(context, number, name, do, own_row_first=own_row_first)
+    )
+
+
+def observe(context: WorkflowContext, name: str, read: Callable[[], Any]) -> Operation:
+    """A recorded look at something that may change. Takes one number."""
+    return _recorded(context, name, lambda number: _look_and_keep(context, number, name, read))
+
+
+def _recorded(context: WorkflowContext, name: str, act: Callable[[int], Any]) -> Operation:
+    """What is recorded under the next number, else what acting gives now."""
     if not context.is_async:
         refuse_open_transaction(context, name)
     number = context.take_number()
     recorded = context.find(number, name)
-    if recorded is not None:
-        return at_once(lambda: replay(recorded))
-    return at_once(lambda: commit(context, number, name, do, own_row_first=own_row_first))
+    return at_once(lambda: act(number) if recorded is None else replay(recorded))
 
 
-def commit(
+def _commit(
     context: WorkflowContext, number: int, name: str, do: Effect, *, own_row_first: bool = True
 ) -> Any:
-    """Do it and record it; an error is recorded too. What an earlier try committed unheard is undone."""
+    """Do it and record it; an error is recorded too. A try behind one that committed unheard is undone."""
     conflicts = Conflicts()
     while True:
         try:
@@ -78,80 +76,10 @@ def commit(
             failure = error
         if is_outage(failure, context.using):
             await_database(context.using)
-        elif is_conflict(failure) and (pause := conflicts.pause(failure)) is not None:
+        elif (pause := conflicts.pause(failure)) is not None:
             time.sleep(pause)
         else:
             return keep_error(context, number, name, failure)
-
-
-def own(fence: Fence, using: str) -> None:
-    """Hold the run's row for the rest of the transaction; raises Superseded."""
-    if not database.fetch("own_run", {"id": fence.workflow_id, "token": fence.token}, using):
-        raise Superseded(fence)
-
-
-def fenced(do: Callable[[int], Any]) -> Any:
-    """Do it from inside a step of the surrounding run, in one transaction: guarded, not recorded."""
-    context = surrounding()
-    assert context is not None
-    number = step_number() or context.numbering.last
-    return guarded(lambda: do(number))
-
-
-def guarded(act: Callable[[], R], *, own_row_first: bool = True) -> R:
-    """What `act` gives; in a step, only while the run is this execution's, up to the commit.
-
-    Raises Superseded, from inside a step alone: what a body does is guarded by the record of it.
-    """
-    context = surrounding()
-    if context is None or current() is not None:
-        return act()
-    conflicts = Conflicts()
-    while True:
-        try:
-            return _while_owned(context, act, own_row_first=own_row_first)
-        except Error as error:
-            pause = conflicts.pause(error) if is_conflict(error) else None
-            if pause is None or connections[context.using].in_atomic_block:
-                raise
-        time.sleep(pause)
-
-
-def _while_owned(context: WorkflowContext, act: Callable[[], R], *, own_row_first: bool) -> R:
-    with read_committed(context.using), transaction.atomic(using=context.using):
-        if own_row_first:
-            own(context.fence, context.using)
-        value = act()
-        if not own_row_first:
-            own(context.fence, context.using)
-        return value
-
-
-def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
-    """Record a value that was only read."""
-    run = context.run
-    output = payloads.encode(value, f"the result of {name}", run.serialization)
-    context.record(Checkpoint(run.id, run.token, number, name, output, None, run.serialization))
-    return value
-
-
-def observe(context: WorkflowContext, name: str, read: Callable[[], Any]) -> Operation:
-    """A recorded look at something that may change. Takes one number."""
-    if not context.is_async:
-        refuse_open_transaction(context, name)
-    number = context.take_number()
-    recorded = context.find(number, name)
-    if recorded is not None:
-        return at_once(lambda: replay(recorded))
-    return at_once(lambda: _look_and_keep(context, number, name, read))
-
-
-def _look_and_keep(context: WorkflowContext, number: int, name: str, read: Callable[[], Any]) -> Any:
-    try:
-        value = through_outages(read, context.using)
-    except WorkflowNotFound as missing:
-        return keep_error(context, number, name, missing)
-    return keep(context, number, name, value)
 
 
 def _record(context: WorkflowContext, number: int, name: str, done: Done) -> None:
@@ -162,6 +90,22 @@ def _record(context: WorkflowContext, number: int, name: str, done: Done) -> Non
     )
     if not write_checkpoint(checkpoint, context.using):
         raise CommittedBefore
+
+
+def _look_and_keep(context: WorkflowContext, number: int, name: str, read: Callable[[], Any]) -> Any:
+    try:
+        value = through_outages(read, context.using)
+    except WorkflowNotFound as missing:
+        return keep_error(context, number, name, missing)
+    return keep(context, number, name, value)
+
+
+def keep(context: WorkflowContext, number: int, name: str, value: Any) -> Any:
+    """Record a value that was only read."""
+    run = context.run
+    output = payloads.encode(value, f"the result of {name}", run.serialization)
+    context.record(Checkpoint(run.id, run.token, number, name, output, None, run.serialization))
+    return value
 
 
 def keep_error(context: WorkflowContext, number: int, name: str, error: Exception) -> Any:

@@ -15,13 +15,10 @@ from psycopg.pq import TransactionStatus
 
 from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.models import database
-from django_durable.models.codes import code_of
 from django_durable.models.outage import hang_up, is_read_only, tells_of_the_line
 
 R = TypeVar("R")
 
-RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
-LOCKED = "55P03"
 LONGEST_PAUSE = 5.0
 
 logger = logging.getLogger("django_durable.outages")
@@ -102,16 +99,6 @@ def _refuses_writes(using: str) -> bool:
     return bool(refuses)
 
 
-def is_conflict(error: BaseException) -> bool:
-    """Whether PostgreSQL asks for the transaction to be tried again."""
-    return code_of(error) in RETRYABLE
-
-
-def is_locked(error: BaseException) -> bool:
-    """Whether a lock that somebody else holds was not waited for any longer."""
-    return code_of(error) == LOCKED
-
-
 def await_database(using: str) -> None:
     """Return once this thread has a connection over which it can write."""
     pause = 0.05
@@ -146,20 +133,7 @@ def through_outages(action: Callable[[], R], using: str) -> R:
         except Error as error:
             if is_outage(error, using):
                 await_database(using)
-            elif is_conflict(error) and (pause := conflicts.pause(error)) is not None:
+            elif (pause := conflicts.pause(error)) is not None:
                 time.sleep(pause)
             else:
                 raise
-
-
-def through_conflicts(transact: Callable[[], R]) -> R:
-    """The result of a transaction of its own, tried again while PostgreSQL asks for it, up to a bound."""
-    conflicts = Conflicts()
-    while True:
-        try:
-            return transact()
-        except Error as error:
-            pause = conflicts.pause(error) if is_conflict(error) else None
-            if pause is None:
-                raise
-        time.sleep(pause)

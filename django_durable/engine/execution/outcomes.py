@@ -15,9 +15,9 @@ from django_durable.core.payloads.classes import type_name
 from django_durable.core.run import Run
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext
-from django_durable.engine.execution.effects import own
 from django_durable.engine.execution.origins import Origin
 from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.ownership import own
 from django_durable.engine.retrying import go_on
 from django_durable.exceptions import (
     Cancel,

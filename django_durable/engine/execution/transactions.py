@@ -13,7 +13,7 @@ from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.history import read_step
 from django_durable.engine.execution.operations import Operation, Pause
-from django_durable.engine.execution.outages import await_database, is_conflict, is_outage, through_outages
+from django_durable.engine.execution.outages import await_database, is_outage, through_outages
 from django_durable.engine.execution.recorder import write_checkpoint
 from django_durable.engine.execution.step_context import running_step
 from django_durable.engine.execution.writes import Checkpoint
@@ -66,7 +66,7 @@ class AtomicStep:
                 failure = error
             if is_outage(failure, self.context.using):
                 await_database(self.context.using)
-            elif is_conflict(failure) and (pause := conflicts.pause(failure)) is not None:
+            elif (pause := conflicts.pause(failure)) is not None:
                 yield Pause(pause)
             else:
                 conflicts = Conflicts()

@@ -11,8 +11,9 @@ from django_durable.core.identifiers import MAX_BYTES, check_identifier
 from django_durable.core.options import Options, duration
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import current
-from django_durable.engine.execution.effects import Done, effect, guarded
+from django_durable.engine.execution.effects import Done, effect
 from django_durable.engine.execution.operations import Operation, Raised, at_once
+from django_durable.engine.execution.ownership import guarded
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call

@@ -17,7 +17,7 @@ from django_durable.core.states import ACTIVE
 from django_durable.core.uuid7 import uuid7
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
-from django_durable.engine.execution.effects import guarded
+from django_durable.engine.execution.ownership import guarded
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import surroundings
 from django_durable.engine.launching.notices import give_notice

@@ -9,9 +9,10 @@ from django_durable.core.identifiers import check_identifier
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required, surrounding
-from django_durable.engine.execution.effects import Done, effect, fenced, keep, keep_error
+from django_durable.engine.execution.effects import Done, effect, keep, keep_error
 from django_durable.engine.execution.operations import Operation, Pause, at_once
 from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.ownership import fenced
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.waits.results import settled
 from django_durable.engine.waits.timers import seconds_of, timer

@@ -13,9 +13,10 @@ from django_durable.core.identifiers import check_identifier
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required
-from django_durable.engine.execution.effects import Done, effect, guarded, keep
+from django_durable.engine.execution.effects import Done, effect, keep
 from django_durable.engine.execution.operations import Operation, at_once
 from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.ownership import guarded
 from django_durable.engine.execution.steps import replay
 from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, look_until

@@ -14,8 +14,9 @@ from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.payloads.late import looked_up_at_once
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required, surrounding
-from django_durable.engine.execution.effects import Done, effect, fenced
+from django_durable.engine.execution.effects import Done, effect
 from django_durable.engine.execution.operations import Operation, at_once
+from django_durable.engine.execution.ownership import fenced
 from django_durable.engine.waits.waiting import growing_pauses
 from django_durable.exceptions import InsideWorkflow, InvalidOption, StreamClosed, WorkflowNotFound
 from django_durable.models import database

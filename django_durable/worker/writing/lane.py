@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from django.db import Error, InterfaceError, OperationalError
 
 from django_durable.core.portions import CHARACTERS_A_STATEMENT, ROWS_A_STATEMENT
-from django_durable.engine.execution.outages import is_conflict
+from django_durable.engine.execution.conflicts import is_conflict
 from django_durable.worker.trouble import sqlstate
 
 TRIES = 3
