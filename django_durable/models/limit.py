@@ -18,7 +18,7 @@ from django_durable.core.planning.coherence import faults_of_limit
 from django_durable.exceptions import InvalidIdentifier, InvalidLimit
 from django_durable.models import database
 from django_durable.models.fields import KeyField
-from django_durable.models.settable import SettableQuerySet, at_least_one, countable
+from django_durable.models.settable import Settable, SettableQuerySet, at_least_one, countable
 
 
 def validate_key(value: str) -> None:
@@ -85,7 +85,7 @@ def _several(keys: Iterable[str]) -> list[str]:
     return [check_identifier("limit key", key) for key in keys]
 
 
-class Limit(models.Model):
+class Limit(Settable):
     """The limit of one key. A key without a row is unlimited."""
 
     key = KeyField(primary_key=True, validators=[validate_key])

@@ -15,7 +15,7 @@ from django_durable.core.planning.coherence import faults_of_queue
 from django_durable.exceptions import InvalidIdentifier
 from django_durable.models.database import Clock
 from django_durable.models.fields import KeyField
-from django_durable.models.settable import SettableQuerySet, at_least_one, countable, whole_rate
+from django_durable.models.settable import Settable, SettableQuerySet, at_least_one, countable, whole_rate
 
 if TYPE_CHECKING:
     from typing import Self
@@ -83,7 +83,7 @@ class QueueQuerySet(SettableQuerySet["Queue"]):
         return self.filter(paused_at__isnull=False).update(paused_at=None)
 
 
-class Queue(models.Model):
+class Queue(Settable):
     """One queue. Workflows of a queue without a row wait until it gets one."""
 
     name = KeyField(primary_key=True, validators=[validate_name])

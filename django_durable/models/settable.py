@@ -14,6 +14,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 
+from django_durable.conf import settings
 from django_durable.core.options import LONGEST, duration
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.exceptions import InvalidLimit, InvalidOption
@@ -22,11 +23,39 @@ from django_durable.models import database
 if TYPE_CHECKING:
     from typing import Self
 
-M = TypeVar("M", bound=models.Model)
 MOST = 2**31 - 1  # that the column holds
 
 
+class Settable(models.Model):
+    """A row that people set; workers that hear notices look at once, and not when their interval is over."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        super().save(*args, **kwargs)
+        _tell(self._state.db)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        using = kwargs.get("using") or self._state.db
+        deleted = super().delete(*args, **kwargs)
+        _tell(using)
+        return deleted
+
+
+M = TypeVar("M", bound=Settable)
+
+
 class SettableQuerySet(models.QuerySet[M]):
+    def delete(self) -> tuple[int, dict[str, int]]:
+        deleted = super().delete()
+        if deleted[0]:
+            _tell(self.db)
+        return deleted
+
+    delete.queryset_only = True  # type: ignore[attr-defined] # as Django's own: no manager deletes all
+    delete.alters_data = True  # type: ignore[attr-defined]
+
     @property
     def here(self) -> Self:
         """The same rows, in the database that the package uses unless another was asked for."""
@@ -67,6 +96,12 @@ class SettableQuerySet(models.QuerySet[M]):
             return of_its_kind(name, fields[name], value)
         except InvalidOption as fault:
             raise InvalidLimit(what, str(fault)) from None
+
+
+def _tell(using: str | None) -> None:
+    """At the commit; one notice for all that are sent in a transaction."""
+    if settings().notify and using is not None:
+        database.fetch("notify", {}, using)
 
 
 def at_least_one(table: str, *columns: str) -> list[models.CheckConstraint]:

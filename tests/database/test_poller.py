@@ -71,7 +71,7 @@ class Watch:
         self.wakes = 0
         self.poller.wake = self._wake
         self.pool.on_slot_free = self.poller.slot_freed
-        self.pool.on_end = lambda run, outcome: self.poller.run_ended(run.queue)
+        self.pool.on_end = lambda run, outcome: self.poller.run_ended(run.queue, run.limit_key)
         self.queue_set.tick()
 
     def _wake(self) -> None:

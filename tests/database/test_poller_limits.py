@@ -15,6 +15,7 @@ from django_durable.models import Limit, Queue, RateStart
 from django_durable.models.database import Clock
 from django_durable.worker.polling.bell import Bell
 from tests.database.test_poller import LONGEST, Watch, ready
+from tests.factories import QueueFactory
 from tests.sent import texts
 
 pytestmark = pytest.mark.django_db
@@ -115,3 +116,28 @@ def test_what_holds_a_queue_back_is_logged_when_it_changes(caplog):
         watch.tick()
     told = [record.by for record in caplog.records if record.event == "held_back"]
     assert told == ["the limits of the queue", ""]
+
+
+def test_the_end_of_a_run_lets_the_queues_go_on_that_wait_for_its_key():
+    Limit.objects.set("k", max_running=1)
+    for queue in ("first", "second"):
+        QueueFactory(name=queue)
+        ready(1, queue=queue, limit_key="k")
+    watch = Watch(slots=5, interval=100.0)
+    watch.tick()
+    (run,) = watch.pool.owned
+    watch.pool.end(run)
+    watch.tick()
+    assert {run.queue, *watch.taken} == {"first", "second"}
+
+
+def test_a_queue_that_waits_for_something_else_is_left_alone():
+    Limit.objects.set("k", max_starts=1, per=3600)
+    QueueFactory(name="other")
+    ready(2, queue="other", limit_key="k")
+    ready(1, limit_key="free")
+    watch = Watch(slots=5, interval=100.0)
+    watch.tick()
+    free = next(run for run in watch.pool.owned if run.queue == "default")
+    watch.pool.end(free)
+    assert not watch.poller._queues["other"].is_hungry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -44,3 +45,30 @@ def test_an_edit_reaches_the_workers_that_run(start, set_to, clear):
     open_gate("g")
     until(are_all(Status.SUCCESS))
     assert [worker.stop() for worker in workers] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "more"),
+    [
+        (
+            partial(Queue.objects.set, "seldom", concurrency=1),
+            lambda: Queue.objects.set("seldom", concurrency=2),
+        ),
+        (partial(Queue.objects.set, "seldom", concurrency=1), lambda: Queue.objects.clear("seldom")),
+        (partial(Limit.objects.set, "gate", max_running=1), lambda: Limit.objects.clear("gate")),
+        (partial(Limit.objects.set, "gate", max_running=1), lambda: Limit("gate", 2).save()),
+    ],
+    ids=["queue set", "queue cleared", "key cleared", "key saved"],
+)
+def test_room_that_an_edit_makes_is_used_before_its_queue_is_due(start, limit, more):
+    Queue.objects.set("seldom", polling_interval=3600)
+    limit()
+    worker = start().says("registered")
+    for _ in range(2):
+        gated.using(queue="seldom", limit_key="gate").enqueue("g")
+    until(have_entered(1))
+    more()
+    until(have_entered(2))
+    open_gate("g")
+    until(are_all(Status.SUCCESS))
+    assert worker.stop() == 0

@@ -48,6 +48,10 @@ class Asked:
         early = 0.0 if self.keeps_time else self.cadence.interval * TOGETHER
         return self.is_asked(now + early, asks_all, asks_busy)
 
+    def waits_for_key(self, key: str) -> bool:
+        """Whether rows of its last claim were left for the limit of this key."""
+        return self.is_limited and self.stopped_by is not None and key in self.stopped_by.limit_keys
+
     def was_asked(self, now: float) -> None:
         """A question was put for it; the answer is told on its own."""
         self.asked_at = now

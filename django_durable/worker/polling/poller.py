@@ -80,11 +80,15 @@ class Poller(Duty):
             self._is_short_of_slots = False
             self.wake()
 
-    def run_ended(self, queue: str) -> None:
-        """What it took of its queue's limits is free again."""
+    def run_ended(self, queue: str, limit_key: str | None) -> None:
+        """What it took of limits is free again: in its queue, and for its key in others too."""
         asked = self._queues.get(queue)
-        if asked is not None and asked.is_limited:
+        waiting = [] if asked is None or not asked.is_limited else [asked]
+        if limit_key is not None:
+            waiting += [other for other in list(self._queues.values()) if other.waits_for_key(limit_key)]
+        for asked in waiting:
             asked.is_limited, asked.is_hungry = False, True
+        if waiting:
             self.wake()
 
     def run_waits(self) -> None:

@@ -179,7 +179,7 @@ class Tree:
             self.services["maintenance"].wake(self.timekeeper)
 
     def _run_ended(self, run: Run, outcome: Outcome | None) -> None:
-        self.poller.run_ended(run.queue)
+        self.poller.run_ended(run.queue, run.limit_key)
         if outcome is None or isinstance(outcome, Waiting):
             self.poller.run_waits()
         if isinstance(outcome, Deferred) or (isinstance(outcome, Waiting) and not outcome.is_written):
