@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -51,7 +52,7 @@ def drain(*queues: str, most: int = MOST) -> int:
         claimer, runner = Claimer(executor, using), Runner(DirectRecorder(using), using)
         while runs := _ready(claimer, queues, using):
             for run in runs:
-                runner.run(run)
+                copy_context().run(runner.run, run)  # what a body activates is its own, as in a worker
             executions += len(runs)
             _take_back(executor, using)
             if executions > most:
