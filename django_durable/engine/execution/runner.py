@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -12,6 +13,7 @@ from django_durable.core.run import Run
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.executions import execute
+from django_durable.engine.execution.deferrals import Deferrals
 from django_durable.engine.execution.writes import Ending, Recorder
 from django_durable.exceptions import Refused, UnknownSerialization, UnknownWorkflow, WorkflowParked
 from django_durable.instrument import instrument
@@ -30,6 +32,7 @@ class Runner:
     def __init__(self, recorder: Recorder, using: str) -> None:
         self.recorder = recorder
         self.using = using
+        self._deferrals = Deferrals()
 
     def run(self, run: Run, then: Told = lambda outcome, held: None) -> Outcome:
         """Execute `run` to its outcome and hand that to the recorder; raises nothing of the body's.
@@ -50,17 +53,17 @@ class Runner:
         try:
             return execute(run, workflows.get(run.name), self.recorder, self.using)
         except (UnknownWorkflow, UnknownSerialization) as not_here:
-            return _left_to_others(run, not_here)
+            return self._left_to_others(run, not_here)
         except Refused as refusal:  # that it leaves to wait, or goes on
             return _tried_later(run, refusal)
 
-
-def _left_to_others(run: Run, not_here: Exception) -> Outcome:
-    """Another worker may have the code; each deferral is a tenth of the run's age, so it is never hot."""
-    with instrument("workflow.unknown", workflow=run.name, id=run.id, problem=str(not_here)):
-        age = (run.started_at - run.created_at).total_seconds()
-    seconds = min(max(age / 10, SHORTEST_DEFERRAL), LONGEST_DEFERRAL)
-    return Deferred(seconds, forgiven=1, keeps_place=True, error=payloads.encode_error(not_here))
+    def _left_to_others(self, run: Run, not_here: Exception) -> Outcome:
+        """Another worker may have the code; each deferral is a tenth of the run's age, so it is never hot."""
+        with instrument("workflow.unknown", workflow=run.name, id=run.id, problem=str(not_here)):
+            age = (run.started_at - run.created_at).total_seconds()
+        seconds = self._deferrals.after(max(age / 10, SHORTEST_DEFERRAL), time.monotonic())
+        error = payloads.encode_error(not_here)
+        return Deferred(min(seconds, LONGEST_DEFERRAL), forgiven=1, keeps_place=True, error=error)
 
 
 def _tried_later(run: Run, refusal: Refused) -> Outcome:
