@@ -1,7 +1,7 @@
 """When runs come back whose code is not here: so many a second at most, however many there are.
 
-They keep their places, which may be the first ones. A worker that had thousands of them in line would claim and
-put off nothing else.
+They keep their places, which may be the first ones. A worker that had thousands of them in line would do
+nothing but claim them and put them off.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from django_durable.core.outcomes import Deferred, Outcome, Parked, Waiting
 from django_durable.core.run import Run
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
-from django_durable.engine.execution.executions import execute
 from django_durable.engine.execution.deferrals import Deferrals
+from django_durable.engine.execution.executions import execute
 from django_durable.engine.execution.writes import Ending, Recorder
 from django_durable.exceptions import Refused, UnknownSerialization, UnknownWorkflow, WorkflowParked
 from django_durable.instrument import instrument
