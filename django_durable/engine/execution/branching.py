@@ -16,6 +16,7 @@ from typing import Any
 
 from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.engine.execution.numbering import Place, place_here
+from django_durable.engine.execution.quiet_ends import be_quiet_about_ends
 
 MAKERS = ("as_completed", "_AsCompletedIterator")
 DEEPEST = 10  # frames between the start of a task and as_completed
@@ -25,6 +26,7 @@ DEEPEST = 10  # frames between the start of a task and as_completed
 def counted_apart(context: WorkflowContext) -> Iterator[None]:
     """Within the block each task that this body starts is a branch of it."""
     loop = asyncio.get_running_loop()
+    be_quiet_about_ends(loop)
     before = loop.get_task_factory()
     token = place_here.set(Place(context.numbering, context.numbering.body))
     loop.set_task_factory(partial(_start, before))
