@@ -12,13 +12,12 @@ from django_durable.claim.isolation import read_committed
 from django_durable.engine import payloads
 from django_durable.engine.execution.conflicts import Conflicts
 from django_durable.engine.execution.context import WorkflowContext, running_workflow
-from django_durable.engine.execution.history import read_step
+from django_durable.engine.execution.history import read_step, replayed
 from django_durable.engine.execution.operations import Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_outage, through_outages
 from django_durable.engine.execution.ownership import own
-from django_durable.engine.execution.recorder import write_checkpoint
-from django_durable.engine.execution.steps import replay
-from django_durable.engine.execution.transactions import CommittedBefore, refuse_open_transaction
+from django_durable.engine.execution.recorder import CommittedBefore, write_checkpoint
+from django_durable.engine.execution.transactions import refuse_open_transaction
 from django_durable.engine.execution.writes import Checkpoint
 from django_durable.exceptions import ControlFlow, WorkflowNotFound
 
@@ -51,7 +50,7 @@ def _recorded(context: WorkflowContext, name: str, act: Callable[[int], Any]) ->
         refuse_open_transaction(context, name)
     number = context.take_number()
     recorded = context.find(number, name)
-    return at_once(lambda: act(number) if recorded is None else replay(recorded))
+    return at_once(lambda: act(number) if recorded is None else replayed(recorded))
 
 
 def _commit(
@@ -119,4 +118,4 @@ def keep_error(context: WorkflowContext, number: int, name: str, error: Exceptio
 
 
 def _found(context: WorkflowContext, number: int) -> Any:
-    return replay(through_outages(lambda: read_step(context.run.id, number, context.using), context.using))
+    return replayed(through_outages(lambda: read_step(context.run.id, number, context.using), context.using))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django_durable.engine import payloads
+from django_durable.engine.execution.operations import Raised
 from django_durable.engine.execution.recorded import Recorded
 from django_durable.models import database
 
@@ -16,3 +20,10 @@ def read_step(workflow_id: str, number: int, using: str) -> Recorded:
     """One that is known to be there."""
     (row,) = database.fetch("read_step", {"id": workflow_id, "step": number}, using)
     return Recorded(*row)
+
+
+def replayed(recorded: Recorded) -> Any:
+    """What the call gives again: its value, or Raised."""
+    if recorded.error is not None:
+        return Raised(payloads.decode_error(recorded.error, programs=True), (recorded.step,))
+    return None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)

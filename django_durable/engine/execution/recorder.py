@@ -58,6 +58,10 @@ class DirectRecorder:
         then(bool(through_outages(lambda: write_endings([ending], self.using), self.using)))
 
 
+class CommittedBefore(Exception):
+    """Rolls back a try that an earlier one has committed unheard: its writes must not be there twice."""
+
+
 def write_checkpoint(checkpoint: Checkpoint, using: str) -> bool:
     """Whether it is new; False: it was there, by a commit whose answer got lost. Raises Superseded."""
     written = write_checkpoints([checkpoint], using)

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from django.utils import timezone
 
 from django_durable.core.declaration import WorkflowDeclaration
-from django_durable.core.payloads import failures
 from django_durable.core.run import Run, microseconds
-from django_durable.core.states import Status
 from django_durable.engine import payloads
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.bodies import call_body
 from django_durable.engine.execution.context import WorkflowContext
+from django_durable.engine.execution.divergence import End, against
 from django_durable.engine.execution.history import read_history
 from django_durable.engine.execution.recorded import Recorded
 from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
 from django_durable.engine.execution.writes import Checkpoint, Ended, Ending, Receipt
-from django_durable.engine.redaction import redacted_failure, redacts
-from django_durable.engine.waits.results import Settled
 from django_durable.exceptions import (
     ControlFlow,
-    StepFailed,
     UnexpectedStep,
-    WorkflowCancelled,
     WorkflowNotFound,
 )
 from django_durable.models import WorkflowStatus, database
@@ -84,13 +79,6 @@ class NoRecorder:
         raise AssertionError("a replay has no ending")
 
 
-class End(NamedTuple):
-    """How the body ended here."""
-
-    output: str | None = None
-    error: BaseException | None = None
-
-
 def replay(workflow_id: str, using: str) -> Replay:
     """Raises WorkflowNotFound, UnknownWorkflow, or what keeps the arguments from being read."""
     runs = WorkflowStatus.objects.using(using).filter(pk=workflow_id)
@@ -141,59 +129,14 @@ def _divergence(row: WorkflowStatus, context: ReplayContext, end: End) -> str:
         return "" if context.is_async else _left_over(context)
     if isinstance(end.error, UnexpectedStep) and end.error is context.broken_by:
         return str(end.error)
-    return _left_over(context) or _against(row, end)
-
-
-def _against(row: WorkflowStatus, end: End) -> str:
-    """How the end of the body differs from the one that the row tells, if it tells one."""
-    if row.status not in (Status.SUCCESS, Status.ERROR):
-        return ""  # it goes on, or something else than its body ended it
-    settled = Settled(row.id, row.status, row.output, row.error, row.serialization)
-    recorded = settled.failure(WorkflowCancelled)
-    if recorded is not None and end.error is not None:
-        same = failures.summary(row.error or "").type in _types(end.error)
-        return "" if same else f"it raised {_shown(recorded, row)}, and here {_shown(end.error, row)}"
-    if recorded is not None or end.error is not None:
-        ends = [
-            "it returned" if error is None else f"it raised {_shown(error, row)}"
-            for error in (recorded, end.error)
-        ]
-        return f"when it was recorded {ends[0]}, and here {ends[1]}"
-    return "" if _same_value(end.output, row) else "it returned another value than here"
-
-
-def _types(error: BaseException) -> set[str]:
-    """Its own, and that of the error whose record it is read from, which was itself when it was recorded."""
-    own = failures.summary(failures.describe(error)).type
-    return {own, error.path} if isinstance(error, StepFailed) else {own}
-
-
-def _same_value(output: str | None, row: WorkflowStatus) -> bool:
-    """By the text, since a value may equal nothing, or by the value, since a set is written in any order."""
-    if output is None or row.output is None or output == row.output:
-        return output == row.output
-    return bool(payloads.decode(output, row.serialization) == payloads.decode(row.output, row.serialization))
-
-
-def _shown(error: BaseException | None, row: WorkflowStatus) -> str:
-    if not redacts() or error is None:
-        return repr(error)
-    failure = redacted_failure(failures.summary(failures.describe(error)), row.name)
-    return f"{failure.type}: {failure.message}"
+    return _left_over(context) or against(row, end)
 
 
 def _left_over(context: ReplayContext) -> str:
-    taken = context.numbering
-    left = [
-        recorded
-        for number, recorded in sorted(context.history.items())
-        if number > 0 and not taken.has_taken(number)
-    ]
-    return (
-        f"the history goes on with {left[0].name!r} as number {left[0].step}, the body does not"
-        if left
-        else ""
-    )
+    for number, recorded in sorted(context.history.items()):
+        if number > 0 and not context.numbering.has_taken(number):
+            return f"the history goes on with {recorded.name!r} as number {number}, the body does not"
+    return ""
 
 
 def _aware(instant: datetime) -> datetime:

@@ -11,14 +11,15 @@ from typing import Any
 from django_durable.core.declaration import StepDeclaration
 from django_durable.core.payloads.late import may_hold
 from django_durable.engine import payloads
+from django_durable.engine.execution.atomic_steps import AtomicStep
 from django_durable.engine.execution.attempts import Attempted, Attempts, Body, try_once
 from django_durable.engine.execution.between_tries import remembered, rest
 from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.drive import perform
+from django_durable.engine.execution.history import replayed
 from django_durable.engine.execution.operations import Light, Operation, Raised, at_once
 from django_durable.engine.execution.outages import await_database, is_outage
-from django_durable.engine.execution.recorded import Recorded
-from django_durable.engine.execution.transactions import AtomicStep, refuse_open_transaction
+from django_durable.engine.execution.transactions import refuse_open_transaction
 from django_durable.engine.execution.writes import Checkpoint
 from django_durable.exceptions import NotSerializable, PayloadTooLarge
 
@@ -43,8 +44,8 @@ def _begin(
     number = context.take_number()
     recorded = context.find(number, step.name)
     if recorded is not None:
-        replayed = at_once(lambda: replay(recorded))
-        return replayed if may_hold(recorded.output) or may_hold(recorded.error) else Light(replayed)
+        answer = at_once(lambda: replayed(recorded))
+        return answer if may_hold(recorded.output) or may_hold(recorded.error) else Light(answer)
     if step.lacks_idempotency_key(args, kwargs):
         kwargs = {**kwargs, "idempotency_key": _idempotency_key(context.run.id, number, step.name)}
     running = _run(context, number, step, lambda: step.function(*args, **kwargs))
@@ -55,12 +56,6 @@ def _begin(
 def _idempotency_key(workflow_id: str, number: int, name: str) -> str:
     """Of this step alone: another one may get the number of one that a retry or a rewind dropped."""
     return f"{workflow_id}-{number}-{sha256(name.encode()).hexdigest()[:8]}"
-
-
-def replay(recorded: Recorded) -> Any:
-    if recorded.error is not None:
-        return Raised(payloads.decode_error(recorded.error, programs=True), (recorded.step,))
-    return None if recorded.output is None else payloads.decode(recorded.output, recorded.serialization)
 
 
 def _run(context: WorkflowContext, number: int, step: StepDeclaration, body: Body) -> Operation:

@@ -10,10 +10,10 @@ from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required, surrounding
 from django_durable.engine.execution.effects import Done, effect, keep, keep_error
+from django_durable.engine.execution.history import replayed
 from django_durable.engine.execution.operations import Operation, Pause, at_once
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.ownership import fenced
-from django_durable.engine.execution.steps import replay
 from django_durable.engine.waits.results import settled
 from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, growing_pauses, look_until
@@ -54,7 +54,7 @@ def _get(
     number, timer_number = numbers
     recorded = context.find(number, GET_EVENT)
     if recorded is not None:
-        return replay(recorded)
+        return replayed(recorded)
 
     read = _read if seconds is not None else _read_or_give_up
 

@@ -14,10 +14,10 @@ from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, current, required
 from django_durable.engine.execution.effects import Done, effect, keep
+from django_durable.engine.execution.history import replayed
 from django_durable.engine.execution.operations import Operation, at_once
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.ownership import guarded
-from django_durable.engine.execution.steps import replay
 from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, look_until
 from django_durable.engine.waits.waking import wake_for_message
@@ -68,7 +68,7 @@ def _recv(context: WorkflowContext, numbers: tuple[int, int], topic: str, second
     number, timer_number = numbers
     recorded = context.find(number, RECV)
     if recorded is not None:
-        return replay(recorded)
+        return replayed(recorded)
     found = _take(context, number, topic)
     if found is NOTHING:
         until = None if seconds is None else timer(context, timer_number, RECV_TIMER, seconds)

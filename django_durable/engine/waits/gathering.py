@@ -10,9 +10,9 @@ from django.db import connections
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.context import WorkflowContext, current
 from django_durable.engine.execution.effects import keep, keep_error
+from django_durable.engine.execution.history import replayed
 from django_durable.engine.execution.operations import Operation, Pause, Raised
 from django_durable.engine.execution.outages import through_outages
-from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.writes import Checkpoint
 from django_durable.engine.handle import Handle, id_of
 from django_durable.engine.waits.results import (
@@ -55,7 +55,7 @@ def _gather(
     recorded = [context.find(number, RESULT) for number in numbers]
     failed = [row for row in recorded if row is not None and row.error is not None]
     if failed and not return_exceptions:
-        return _all([replay(row) for row in failed], return_exceptions)
+        return _all([replayed(row) for row in failed], return_exceptions)
     while not all(recorded):
         found = through_outages(lambda: _settled_or_errors(ids, context.using), context.using)
         missing = [run for run in ids if isinstance(found.get(run), Raised)]
@@ -68,7 +68,7 @@ def _gather(
             ended = [_checkpoint(context, number, found, run) for number, run in pairs]
             return _all(write_results(context, ended), return_exceptions, context)
         yield Wait(runs=(left[-1],))  # most likely the last to end, so that few wakes are in vain
-    return _all([replay(row) for row in recorded if row is not None], return_exceptions, context)
+    return _all([replayed(row) for row in recorded if row is not None], return_exceptions, context)
 
 
 def _settled_or_errors(ids: Sequence[str], using: str) -> dict[str, Settled | Raised]:
@@ -109,7 +109,7 @@ def wait_first(runs: Sequence[str | Handle]) -> Operation:
 def _wait_first(context: WorkflowContext, number: int, ids: Sequence[str]) -> Operation:
     recorded = context.find(number, WAIT_FIRST)
     if recorded is not None:
-        winner = replay(recorded)
+        winner = replayed(recorded)
         if not isinstance(winner, Raised) and winner not in ids:
             context.broken_by = UnexpectedStep(
                 context.run.id, number, f"{WAIT_FIRST} of {winner}", WAIT_FIRST

@@ -14,10 +14,10 @@ from django_durable.core.states import FINAL, PARKED, Status
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.context import WorkflowContext, required
+from django_durable.engine.execution.history import replayed
 from django_durable.engine.execution.operations import Operation, Raised
 from django_durable.engine.execution.outages import through_outages
 from django_durable.engine.execution.recorder import write_checkpoints
-from django_durable.engine.execution.steps import replay
 from django_durable.engine.execution.writes import Checkpoint
 from django_durable.engine.waits.timers import seconds_of, timer
 from django_durable.engine.waits.waiting import NOTHING, begin, look_until
@@ -125,7 +125,7 @@ def await_result(
 ) -> Operation:
     recorded = context.find(number, RESULT)
     if recorded is not None:
-        return replay(recorded)
+        return replayed(recorded)
     until = None if seconds is None else timer(context, timer_number, RESULT_TIMER, seconds)
     wait = Wait(runs=(workflow_id,))
     error: Exception | None
