@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -108,22 +109,17 @@ def call_plainly(step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str,
     """
     if step.needs_idempotency_key and step.lacks_idempotency_key(args, kwargs):
         kwargs = {**kwargs, "idempotency_key": str(uuid4())}
-    if step.is_async:
-        return _acall_plainly(step, args, kwargs)
-    return perform(step.name, lambda: _plainly(step, lambda: step.function(*args, **kwargs)))
+    body = partial(step.function, *args, **kwargs)
+    return _acall_plainly(step, body) if step.is_async else perform(step.name, lambda: _plainly(step, body))
 
 
-async def _acall_plainly(step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def _acall_plainly(step: StepDeclaration, body: Body) -> Any:
     attempts = Attempts(step)
-    while isinstance(ended := attempts.ended(await _awaited(attempts, _body(step, args, kwargs))), float):
+    while isinstance(ended := attempts.ended(await _awaited(attempts, body)), float):
         await asyncio.sleep(ended)
     if ended.error is not None:
         raise ended.error
     return ended.value
-
-
-def _body(step: StepDeclaration, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Body:
-    return lambda: step.function(*args, **kwargs)
 
 
 def _plainly(step: StepDeclaration, body: Body) -> Operation:
