@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+from asgiref.sync import markcoroutinefunction
+
 from django_durable.core.declaration import StepDeclaration, path_of
 from django_durable.core.retries import RetryOn, RetryPolicy
 from django_durable.declare.bound_step import BoundStep
@@ -24,6 +26,8 @@ class Step(Generic[P, R]):
     def __init__(self, declaration: StepDeclaration) -> None:
         self.declaration = declaration
         functools.update_wrapper(self, declaration.function)
+        if declaration.is_async:
+            markcoroutinefunction(self)  # as its plain calls are awaited
 
     @property
     def name(self) -> str:
