@@ -11,7 +11,7 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from asgiref.sync import sync_to_async
-from django.db import transaction
+from django.db import connections, transaction
 
 from django_durable.claim.claimer import Claimer
 from django_durable.core.payloads.excerpt import quoted
@@ -86,7 +86,10 @@ def _ready(claimer: Claimer, queues: tuple[str, ...], using: str) -> list[Run]:
     Waker(using).run_once()
     Deadlines(using).run_once()
     names = queues or tuple(Queue.objects.using(using).values_list("name", flat=True))
-    return [run for name in names for run in claimer.claim(name, SLOTS).runs]
+    runs = [run for name in names for run in claimer.claim(name, SLOTS).runs]
+    if connections[using].in_atomic_block:
+        database.fetch("let_rest", {}, using)
+    return runs
 
 
 def _take_back(executor: UUID, using: str) -> None:

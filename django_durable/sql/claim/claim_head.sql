@@ -3,7 +3,7 @@
 --   locks      FOR NO KEY UPDATE SKIP LOCKED on the rows it takes
 --   returns    the whole rows; none if the queue is paused or limited by now, or a row at the head carries a limit
 WITH plain AS MATERIALIZED (
-    SELECT {{commit_without_waiting}}
+    SELECT {{commit_without_waiting}}, {{end_if_frozen}}
     FROM durable_queue AS q
     WHERE q.name = %(queue)s AND q.paused_at IS NULL AND NOT q.fair
         AND num_nonnulls(

@@ -5,7 +5,8 @@
 --   locks      FOR NO KEY UPDATE SKIP LOCKED on the rows that are due and fit
 --   returns    the whole rows
 WITH allowed AS MATERIALIZED (
-    SELECT q.worker_concurrency AS most, q.partition_worker_concurrency AS of_partition, {{commit_without_waiting}}
+    SELECT q.worker_concurrency AS most, q.partition_worker_concurrency AS of_partition,
+        {{commit_without_waiting}}, {{end_if_frozen}}
     FROM durable_queue AS q
     WHERE q.name = %(queue)s AND q.paused_at IS NULL
 ), own AS MATERIALIZED (

@@ -11,7 +11,7 @@ WITH locked AS MATERIALIZED (
     WHERE w.id = ANY(%(ids)s::text[])
     FOR NO KEY UPDATE SKIP LOCKED
 ), whole AS MATERIALIZED (
-    SELECT array_agg(w.ctid) AS places, {{commit_without_waiting}}
+    SELECT array_agg(w.ctid) AS places, {{commit_without_waiting}}, {{end_if_frozen}}
     FROM locked AS w
     WHERE w.status = 'ENQUEUED' AND w.queue = %(queue)s AND {{ready}}
     HAVING count(*) = cardinality(%(ids)s::text[])
