@@ -202,6 +202,34 @@ def test_a_sleep_that_ends_while_nobody_looks_keeps_the_place_it_got():
     assert seen[0] == seen[1]
 
 
+def test_what_ended_after_a_call_was_given_up_waits_for_it_to_be_given_up_again(die_once):
+    @workflow
+    async def racing():
+        got: list[object] = []
+
+        async def hasty():
+            try:
+                async with asyncio.timeout(0.02):
+                    await work(0)
+            except TimeoutError:
+                got.append("late")
+            let_the_next_end()
+
+        async def patient():
+            got.append(await work(1))
+
+        await asyncio.gather(hasty(), patient())
+        seen.append(got)
+        die_once()
+        return got
+
+    left[:] = [1]
+    run = die_once.then_run(racing.enqueue())
+    assert run.result() == ["late", 1]
+    assert seen == [["late", 1]] * 2
+    assert replay(run.id, "default").fits
+
+
 def test_an_earlier_call_that_is_not_made_again_holds_nothing_up(die_once, monkeypatch):
     monkeypatch.setattr(deliveries, "PATIENCE", 0.001)
     branches = [[1, 0], [0]]

@@ -8,7 +8,8 @@ A call without a record comes after all that have one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -22,7 +23,6 @@ LAST = 1 << 62
 STARTS = "durable.enqueue"
 TIMERS = ("durable.recv.timer", "durable.get_event.timer", "durable.result.timer")
 SLEEP = "durable.sleep"
-NEVER_ENDED = "durable.given_up"
 NEAR = 0.001  # seconds by which a float of the epoch may miss its instant, and more
 
 
@@ -42,6 +42,7 @@ class Deliveries:
         self._left = dict.fromkeys(range(len(ended)))  # in order, those that were not given yet
         self._numbering = numbering
         self._waiters: list[Waiter] = []
+        self._to_be_given_up: set[int] = set()
         self._arrivals = count()
         self._is_turning = False
         self._patience: asyncio.TimerHandle | None = None
@@ -58,6 +59,17 @@ class Deliveries:
         for place in places:
             self._left.pop(place, None)
         return own
+
+    @contextmanager
+    def until_given_up(self, place: int) -> Iterator[None]:
+        """Whatever ended later waits as long as it takes within the block for a call to be given up again."""
+        self._to_be_given_up.add(place)
+        try:
+            yield
+        finally:
+            self._to_be_given_up.discard(place)
+            self._left.pop(place, None)
+            self._look_again()
 
     async def turn(self, place: int = LAST) -> None:
         """Return once all that had ended before was given to the body."""
@@ -92,8 +104,10 @@ class Deliveries:
             heappop(self._waiters)
         if not self._waiters:
             return
-        if next(iter(self._left), LAST) < self._waiters[0].place:
-            self._patience = loop.call_later(PATIENCE, self._pass_over)
+        first = next(iter(self._left), LAST)
+        if first < self._waiters[0].place:
+            if first not in self._to_be_given_up:
+                self._patience = loop.call_later(PATIENCE, self._pass_over)
             return
         heappop(self._waiters).is_next.set_result(None)
         self._look_again()
@@ -102,13 +116,15 @@ class Deliveries:
         """What is not called again as the first time, by other code for example."""
         self._patience = None
         first = self._waiters[0].place
-        self._left = dict.fromkeys(place for place in self._left if place >= first)
+        self._left = dict.fromkeys(
+            place for place in self._left if place >= first or place in self._to_be_given_up
+        )
         self._look_again()
 
 
 def _has_ended(row: Recorded) -> bool:
     """A sleep is recorded when it begins, and its row is touched again at its end."""
-    if row.step < 0 or row.name in TIMERS or row.name == NEVER_ENDED:
+    if row.step < 0 or row.name in TIMERS:
         return False
     if row.name != SLEEP:
         return True

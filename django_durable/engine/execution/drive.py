@@ -14,6 +14,7 @@ from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.body_thread import on_thread
 from django_durable.engine.execution.context import WorkflowContext, current
+from django_durable.engine.execution.deliveries import LAST
 from django_durable.engine.execution.giving_up import Call, give_up, give_up_again, refuse_to_record
 from django_durable.engine.execution.operations import Light, Operation, Pause, Raised
 from django_durable.exceptions import AsyncBodyNeeded, AwaitNeeded, DeadlinePassed, Superseded, Suspended
@@ -138,10 +139,13 @@ async def _adrive_or_give_up(
     if context is None or call is None:
         return await _adrive_on(context, asked, lambda: None)
     try:
+        place = call.place
         if context.was_given_up(call.number):
-            await give_up_again(context, call)
+            with context.deliveries.until_given_up(place):
+                await give_up_again(context, call)
+            place = LAST
         finished = await _adrive_on(context, asked, lambda: refuse_to_record(context, call))
-        await context.deliveries.turn(call.place)
+        await context.deliveries.turn(place)
         return finished
     except asyncio.CancelledError as cancel:
         await give_up(context, call, cancel)
