@@ -49,7 +49,7 @@ def test_a_step_that_a_cancel_met_at_work_is_called_again_with_its_key():
     keys = []
 
     @step
-    def charge(*, idempotency_key):
+    def charge(*, idempotency_key=""):
         keys.append(idempotency_key)
         if len(keys) == 1:
             control.cancel(run.id)

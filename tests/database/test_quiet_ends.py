@@ -8,7 +8,7 @@ import logging
 
 import pytest
 
-from django_durable import arecv, asleep, send, step, workflow
+from django_durable import arecv, asleep, retrieve, send, step, workflow
 from django_durable.core.states import Status
 from django_durable.engine.execution.quiet_ends import be_quiet_about_ends
 from django_durable.testing import drain as drain_all
@@ -66,7 +66,7 @@ def test_a_body_that_leaves_to_wait_leaves_no_complaint(complaints, way):
 
     run = waits.enqueue()
     drain_all()
-    assert run.status == Status.WAITING
+    assert retrieve(run.id).status == Status.WAITING
     for topic in ("of the group", "b", "a"):
         send(run.id, topic, topic)
     shift(60)
