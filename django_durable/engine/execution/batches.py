@@ -16,6 +16,7 @@ from django_durable.claim.isolation import read_committed
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Deferred, Waiting
 from django_durable.engine.execution.conflicts import is_locked
+from django_durable.engine.execution.ownership import still_owned
 from django_durable.engine.execution.recorder import (
     defer,
     settle_params,
@@ -122,14 +123,6 @@ def _set_aside(endings: Sequence[Ending], using: str) -> set[Fence]:
             if isinstance(outcome, Deferred):
                 ended |= defer(fence, outcome, using)
     return ended
-
-
-def still_owned(fences: set[Fence], using: str) -> set[Fence]:
-    """Those whose runs still are these executions', read without a lock."""
-    if not fences:
-        return set()
-    ids = [fence.workflow_id for fence in fences]
-    return fences & {Fence(*row) for row in database.fetch("read_tokens", {"ids": ids}, using)}
 
 
 def _fences(endings: Iterable[Ending]) -> set[Fence]:

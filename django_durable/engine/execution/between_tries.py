@@ -6,13 +6,13 @@ import json
 from datetime import UTC, datetime
 
 from django_durable.conf import settings
-from django_durable.core.fence import Fence
 from django_durable.core.waits import Wait
 from django_durable.engine import payloads
 from django_durable.engine.execution.attempts import Attempts
 from django_durable.engine.execution.context import WorkflowContext
 from django_durable.engine.execution.operations import Operation, Pause
 from django_durable.engine.execution.outages import through_outages
+from django_durable.engine.execution.ownership import still_owned
 from django_durable.engine.waits.timers import now, seconds_left
 from django_durable.exceptions import DeadlinePassed, Superseded
 from django_durable.models import database
@@ -35,9 +35,7 @@ def _refuse_if_lost(context: WorkflowContext) -> None:
     """Tries of one step may go on for hours, and nothing is written between them that would tell."""
     if context.is_due:
         raise DeadlinePassed(context.run.id)
-    asked = {"ids": [context.run.id]}
-    rows = through_outages(lambda: database.fetch("read_tokens", asked, context.using), context.using)
-    if context.fence not in [Fence(*row) for row in rows]:
+    if not through_outages(lambda: still_owned({context.fence}, context.using), context.using):
         raise Superseded(context.fence)
 
 

@@ -1,4 +1,4 @@
-"""Writes that happen only while the run is this execution's: its row is held until they are committed.
+"""Whether a run is still this execution's, and writes that happen only as long as it is.
 
 The order of locks: the rows of others first where somebody may hold those and wait for us (a receiver that is
 about to suspend), else the run's own row first, so that a superseded execution does nothing.
@@ -55,3 +55,11 @@ def _while_owned(context: WorkflowContext, act: Callable[[], R], *, own_row_firs
         if not own_row_first:
             own(context.fence, context.using)
         return value
+
+
+def still_owned(fences: set[Fence], using: str) -> set[Fence]:
+    """Those whose runs still are these executions', read without a lock."""
+    if not fences:
+        return set()
+    ids = [fence.workflow_id for fence in fences]
+    return fences & {Fence(*row) for row in database.fetch("read_tokens", {"ids": ids}, using)}

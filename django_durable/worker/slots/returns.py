@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from django_durable.core.fence import Fence
 from django_durable.core.run import Run
-from django_durable.engine.execution.batches import still_owned
+from django_durable.engine.execution.ownership import still_owned
 from django_durable.maintenance.release import release
 from django_durable.worker.service import Duty
 from django_durable.worker.writing.aside import Aside
