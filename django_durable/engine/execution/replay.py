@@ -22,11 +22,7 @@ from django_durable.engine.execution.rehearsal import Refusals, writing_nothing
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
 from django_durable.engine.execution.writes import Checkpoint, Ended, Ending, Receipt
-from django_durable.exceptions import (
-    ControlFlow,
-    UnexpectedStep,
-    WorkflowNotFound,
-)
+from django_durable.exceptions import ControlFlow, UnexpectedStep, WorkflowNotFound
 from django_durable.models import WorkflowStatus, database
 
 
