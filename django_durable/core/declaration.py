@@ -23,6 +23,16 @@ OURS = "durable."  # begins the names of what the package records
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def refuse_declared(function: object, decorator: str) -> None:
+    """Raise TypeError for what a decorator of the package made: one of the two would lose its options."""
+    declared = getattr(function, "declaration", None)
+    if isinstance(declared, StepDeclaration | WorkflowDeclaration) and not inspect.isfunction(function):
+        raise TypeError(
+            f"@{decorator} takes a plain function, and {quoted(function)} is declared already: "
+            "give all options to one decorator, or call it in a function of its own"
+        )
+
+
 def path_of(function: object, decorator: str) -> str:
     """Where a function was defined; raises TypeError for what a decorator cannot take."""
     where = [getattr(function, name, None) for name in ("__module__", "__qualname__")]

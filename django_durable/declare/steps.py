@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from asgiref.sync import markcoroutinefunction
 
-from django_durable.core.declaration import StepDeclaration, path_of
+from django_durable.core.declaration import StepDeclaration, path_of, refuse_declared
 from django_durable.core.retries import RetryOn, RetryPolicy
 from django_durable.declare.bound_step import BoundStep
+from django_durable.declare.likeness import take_after
 from django_durable.engine.execution.attempts import call_plainly
 from django_durable.engine.execution.context import current
 from django_durable.engine.execution.drive import twin
@@ -25,7 +25,7 @@ class Step(Generic[P, R]):
 
     def __init__(self, declaration: StepDeclaration) -> None:
         self.declaration = declaration
-        functools.update_wrapper(self, declaration.function)
+        take_after(self, declaration.function)
         if declaration.is_async:
             markcoroutinefunction(self)  # as its plain calls are awaited
 
@@ -108,6 +108,7 @@ def step(
 
 
 def _step_name(function: Callable[..., Any], name: str | None) -> str:
+    refuse_declared(function, "step")
     if name is None or not callable(function):
         path_of(function, "step")
     return function.__qualname__.replace("<locals>.", "") if name is None else name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from types import ModuleType
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from asgiref.sync import sync_to_async
 
-from django_durable.core.declaration import WorkflowDeclaration, path_of, several
+from django_durable.core.declaration import WorkflowDeclaration, path_of, refuse_declared, several
 from django_durable.core.options import Options
 from django_durable.core.payloads.excerpt import quoted
 from django_durable.core.retries import RetryOn, RetryPolicy
+from django_durable.declare.likeness import take_after
 from django_durable.engine.declared import workflows
 from django_durable.engine.execution.drive import perform, twin
 from django_durable.exceptions import InvalidOption
@@ -124,7 +124,7 @@ class Workflow(Enqueuer[P], Generic[P, R]):
 
     def __init__(self, declaration: WorkflowDeclaration) -> None:
         super().__init__(declaration, declaration.options)
-        functools.update_wrapper(self, declaration.function)
+        take_after(self, declaration.function)
 
     @property
     def name(self) -> str:
@@ -179,6 +179,7 @@ def workflow(
     retries = RetryPolicy(max_attempts=max_attempts, backoff=backoff, retry_on=retry_on)
 
     def declare(function: Callable[..., Any]) -> Workflow[..., Any]:
+        refuse_declared(function, "workflow")
         path = path_of(function, "workflow")
         declaration = WorkflowDeclaration(
             name=path if name is None else name,
