@@ -30,13 +30,14 @@ class AwaitNeeded(DurableError, RuntimeError):
 
 
 class AsyncBodyNeeded(DurableError, RuntimeError):
-    """A long wait that is awaited in a body that is no async def."""
+    """A long wait that is awaited in a body that is no async def, or calls of several tasks there."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "a call that was awaited has to wait for longer than a worker stays with it, and the body around "
-            "it is no async def: make the call in its blocking form, or the body async"
-        )
+    def __init__(
+        self,
+        why: str = "a call that was awaited has to wait for longer than a worker stays with it",
+        instead: str = "make the call in its blocking form, or the body async",
+    ) -> None:
+        super().__init__(f"{why}, and the body around it is no async def: {instead}")
 
 
 class AnotherThread(DurableError, RuntimeError):

@@ -23,6 +23,7 @@ from django_durable.engine.execution.deliveries import Deliveries
 from django_durable.engine.execution.numbering import Numbering
 from django_durable.engine.execution.origins import Failures, Origin
 from django_durable.engine.execution.recorded import Recorded
+from django_durable.engine.execution.side_by_side import SideBySide
 from django_durable.engine.execution.step_context import step_here
 from django_durable.engine.execution.writes import Checkpoint, Receipt, Recorder
 from django_durable.exceptions import (
@@ -88,6 +89,7 @@ class WorkflowContext:
     given_up: dict[int, int] = field(default_factory=dict)  # by number: the calls until then
     began: float = field(default_factory=time.monotonic)
     is_over: bool = False  # an async body has returned, or raised
+    side_by_side: SideBySide = field(default_factory=SideBySide)
     numbering: Numbering = field(init=False)
     deliveries: Deliveries = field(init=False)
     threads: set[int] = field(default_factory=lambda: {threading.get_ident()})

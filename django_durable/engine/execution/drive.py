@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -59,7 +60,7 @@ def perform(
         place = context.deliveries.place_of(numbers)
         return _adrive(context, asked, Call(call, numbers[0], place) if numbers else None)
     if wants_coroutine and (not is_async or (context is not None and _is_on_loop())):
-        return _adrive_freely(begin)
+        return _adrive_freely(begin, context)
     return drive(context, begin())
 
 
@@ -167,8 +168,9 @@ async def _adrive_on(
     return turn
 
 
-async def _adrive_freely(begin: Callable[[], Operation | Light]) -> Any:
-    return await _adrive(None, await sync_to_async(begin, thread_sensitive=True)())
+async def _adrive_freely(begin: Callable[[], Operation | Light], context: WorkflowContext | None) -> Any:
+    with nullcontext() if context is None else context.side_by_side.calling():
+        return await _adrive(None, await sync_to_async(begin, thread_sensitive=True)())
 
 
 async def _await(context: WorkflowContext | None, turn: Any) -> Any:
