@@ -235,7 +235,7 @@ MAINTENANCE = {
     "forget_executor": Wanted({"executor": ME}, 50),
     "recover": Wanted({"executor": ME, "batch": 100, "max_claims": 5, "refused": []}, 400, sorts=True),
     "hold_outdated": Wanted({"status": "SUCCESS", "after": None, "age": timedelta(30), "batch": 100}, 500),
-    "prune_starts": Wanted({"batch": 100}, 900),
+    "prune_starts": Wanted({"after": "", "buckets": 100, "batch": 100}, 1500),
 }
 EXPECTED = {**CLAIM, **LINE, **EXECUTION, **WAITS, **MAILBOX, **CONTROL, **MAINTENANCE}
 NOT_EXPLAINED = {

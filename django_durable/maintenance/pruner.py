@@ -13,6 +13,7 @@ from django_durable.maintenance.bounded import bounded
 from django_durable.models import database
 
 BATCH = 500
+BUCKETS = 1000  # of rates that are looked at together
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class Pruner:
         }
         self.batch = batch
         self._reached: dict[str, datetime | None] = {}
+        self._bucket = ""  # up to which starts were looked at
 
     def run_once(self) -> Pruned:
         """Delete one batch of each status, and of starts; full batches are told of."""
@@ -53,7 +55,7 @@ class Pruner:
                 self._reached.pop(status, None)
             done.runs[status] += count
         done.starts = self._prune_starts()
-        done.is_cut_short = done.is_cut_short or done.starts >= self.batch
+        done.is_cut_short = done.is_cut_short or done.starts >= self.batch or self._bucket != ""
         return done
 
     def _prune(self, status: str, age: timedelta, after: datetime | None) -> tuple[int, datetime | None]:
@@ -66,5 +68,10 @@ class Pruner:
         return len(held), max((ended for _, ended in held), default=None)
 
     def _prune_starts(self) -> int:
+        """How many; where the batch was not full, the next one begins behind the buckets of this one."""
+        params = {"after": self._bucket, "buckets": BUCKETS, "batch": self.batch}
         with bounded(self.using):
-            return len(database.fetch("prune_starts", {"batch": self.batch}, self.using))
+            ((count, buckets, last),) = database.fetch("prune_starts", params, self.using)
+        if count < self.batch:
+            self._bucket = last if buckets == BUCKETS else ""
+        return int(count)

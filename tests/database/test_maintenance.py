@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,11 @@ from django.db import connection
 from django.db.models.expressions import CombinedExpression
 
 from django_durable.claim.claimer import Claimer
+from django_durable.core.planning.budget import limit_bucket, partition_bucket, queue_bucket
 from django_durable.core.states import ACTIVE, FINAL, Status
 from django_durable.engine.payloads import decode_error
 from django_durable.exceptions import WorkflowCancelled
+from django_durable.maintenance import pruner
 from django_durable.maintenance.bounded import bounded
 from django_durable.maintenance.deadlines import Deadlines
 from django_durable.maintenance.pruner import Pruner
@@ -27,7 +30,7 @@ from django_durable.models import (
     WorkflowStatus,
 )
 from django_durable.models.database import Clock
-from tests.factories import ExecutorFactory, LimitFactory, StepFactory, WorkflowFactory
+from tests.factories import ExecutorFactory, LimitFactory, QueueFactory, StepFactory, WorkflowFactory
 from tests.testapp.workflows import echo
 
 DAY = 86_400.0
@@ -189,6 +192,39 @@ class TestPruner:
         assert RateStart.objects.count() == 1
         Limit.objects.all().delete()
         assert Pruner("default", {}).run_once().starts == 1
+
+    def test_each_rate_keeps_its_own_starts_however_long_others_look_back(self, db):
+        LimitFactory.create(key="k", max_starts=1, window=timedelta(days=30))
+        QueueFactory.create(
+            name="q",
+            rate_limit=2,
+            rate_period=timedelta(hours=1),
+            partition_rate_limit=1,
+            partition_rate_period=timedelta(hours=3),
+        )
+        buckets = [limit_bucket("k"), queue_bucket("q"), partition_bucket("q", "p"), limit_bucket("gone")]
+        RateStart.objects.bulk_create(
+            RateStart(bucket=bucket, started_at=ago(hours * 3600))
+            for bucket in buckets
+            for hours in (4, 2, 0)
+        )
+        assert Pruner("default", {}).run_once().starts == 5
+        left = Counter(RateStart.objects.values_list("bucket", flat=True))
+        assert [left[bucket] for bucket in buckets] == [3, 1, 2, 1]
+
+    @pytest.mark.parametrize("batch", [1, 3, 100])
+    def test_batches_come_to_all_buckets_and_to_an_end(self, db, monkeypatch, batch):
+        monkeypatch.setattr(pruner, "BUCKETS", 2)
+        RateStart.objects.bulk_create(
+            RateStart(bucket=limit_bucket(f"k{number % 5}"), started_at=ago(hours * 3600))
+            for number, hours in enumerate([9, 9, 9, 9, 9, 0, 9, 9, 0, 9])
+        )
+        one = Pruner("default", {}, batch=batch)
+        done = [one.run_once()]
+        while done[-1].is_cut_short:
+            done.append(one.run_once())
+        assert sum(each.starts for each in done) == 8
+        assert RateStart.objects.count() == 2
 
 
 class TestRelease:

@@ -1,21 +1,48 @@
--- Delete counted starts that no rate looks back at any more.
+-- Delete counted starts that their own rate does not look back at any more, of some buckets that follow one by name.
 -- A window is a length in seconds: days taken off an instant would follow the clocks of the session's time zone.
---   rides on   durable_rate_start_pkey: ids grow with time, so the first ones are the oldest
+--   rides on   durable_rate_window: a jump from each bucket to the next, and those of each; then durable_rate_start_pkey
 --   locks      FOR UPDATE SKIP LOCKED
---   returns    the ids deleted
-DELETE FROM durable_rate_start AS gone
-WHERE gone.id = ANY(ARRAY(
-    SELECT oldest.id
-    FROM (
-        SELECT s.id, s.started_at FROM durable_rate_start AS s ORDER BY s.id LIMIT %(batch)s FOR UPDATE SKIP LOCKED
-    ) AS oldest
-    WHERE oldest.started_at < statement_timestamp() - (
-        SELECT make_interval(secs => coalesce(max(extract(epoch FROM periods.length)), 0)::float8, mins => 1)
-        FROM (
-            SELECT q.rate_period FROM durable_queue AS q
-            UNION ALL SELECT q.partition_rate_period FROM durable_queue AS q
-            UNION ALL SELECT l.window FROM durable_limit AS l
-        ) AS periods (length)
+--   returns    how many were deleted, how many buckets were looked at, the last of them or null
+WITH RECURSIVE walk AS (
+    (
+        SELECT s.bucket, 1 AS step
+        FROM durable_rate_start AS s
+        WHERE s.bucket > %(after)s
+        ORDER BY s.bucket
+        LIMIT 1
     )
-))
-RETURNING gone.id
+    UNION ALL
+    SELECT next.bucket, walk.step + 1
+    FROM walk
+    CROSS JOIN LATERAL (
+        SELECT s.bucket FROM durable_rate_start AS s WHERE s.bucket > walk.bucket ORDER BY s.bucket LIMIT 1
+    ) AS next
+    WHERE walk.step < %(buckets)s
+), looked_at AS MATERIALIZED (
+    SELECT walk.bucket, statement_timestamp() - make_interval(
+        secs => coalesce(extract(epoch FROM CASE of.kind
+            WHEN 'limit' THEN l.window WHEN 'queue' THEN q.rate_period ELSE q.partition_rate_period
+        END), 0)::float8,
+        mins => 1
+    ) AS since
+    FROM walk
+    CROSS JOIN LATERAL (
+        SELECT split_part(walk.bucket, E'\x1f', 1) AS kind, split_part(walk.bucket, E'\x1f', 2) AS name
+    ) AS of
+    LEFT JOIN durable_limit AS l ON of.kind = 'limit' AND l.key = of.name
+    LEFT JOIN durable_queue AS q ON of.kind IN ('queue', 'partition') AND q.name = of.name
+), outdated AS MATERIALIZED (
+    SELECT old.id
+    FROM looked_at
+    CROSS JOIN LATERAL (
+        SELECT s.id
+        FROM durable_rate_start AS s
+        WHERE s.bucket = looked_at.bucket AND s.started_at < looked_at.since
+        LIMIT %(batch)s
+        FOR UPDATE SKIP LOCKED
+    ) AS old
+    LIMIT %(batch)s
+), gone AS (
+    DELETE FROM durable_rate_start AS s WHERE s.id = ANY(ARRAY(SELECT outdated.id FROM outdated)) RETURNING s.id
+)
+SELECT (SELECT count(*) FROM gone), count(*), max(looked_at.bucket) FROM looked_at
