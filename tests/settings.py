@@ -11,8 +11,11 @@ from example_project.database import database
 
 env = environ.Env()
 
-# Set for this process and its children, such as xdist's and the tests' own workers: all share one server.
-os.environ["DATABASE_URL"] = env.str("DATABASE_URL", default="") or devdb.ephemeral_url()
+# Set for this process and its children, such as the tests' own workers: all share one server. Each process of
+# xdist has its own: what runs in another database of a server is seen in each snapshot and in its locks.
+TESTER = env.str("PYTEST_XDIST_WORKER", default="all")
+if not env.str("DATABASE_URL", default="") or env.str("SERVER_MADE_FOR", default=TESTER) != TESTER:
+    os.environ |= {"DATABASE_URL": devdb.ephemeral_url(), "SERVER_MADE_FOR": TESTER}
 
 DATABASES = {"default": database(env.str("DATABASE_URL"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
