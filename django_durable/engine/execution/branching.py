@@ -41,17 +41,21 @@ def _start(
     factory: Any, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
 ) -> Any:
     place = place_here.get()
-    if place is not None and options.get("context") is None and current() is not None:
-        options["context"] = _of_a_branch(place)
+    if place is not None and current() is not None:
+        given = options.get("context")
+        options["context"] = _of_a_branch(place, copy_context() if given is None else given)
     return asyncio.Task(work, loop=loop, **options) if factory is None else factory(loop, work, **options)
 
 
-def _of_a_branch(place: Place) -> Context:
-    """Nothing that a step starts counts: a recorded step starts nothing at a replay."""
-    context = copy_context()
+def _of_a_branch(place: Place, context: Context) -> Context:
+    """Nothing that a step starts counts: a recorded step starts nothing at a replay.
+
+    A context that several tasks are given is that of the first; each other gets a copy.
+    """
     branch = place.branch.started(in_order=not _is_started_as_completed())
-    context.run(place_here.set, Place(place.numbering, branch))
-    return context
+    own = context if context.get(place_here) is place else context.copy()
+    own.run(place_here.set, Place(place.numbering, branch))
+    return own
 
 
 def _is_started_as_completed() -> bool:
