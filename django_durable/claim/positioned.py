@@ -8,7 +8,7 @@ where they are few, else after windows that cost as much.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -16,12 +16,14 @@ from django_durable.claim import unsorted
 from django_durable.claim.windows import Directory, Window
 from django_durable.core.planning.candidates import END, HEAD, Candidate, Place, limit_key_of, partition_of
 from django_durable.core.planning.planner import Planner, Seek, window_size
-from django_durable.core.planning.positions import Floor, Positions
+from django_durable.core.planning.positions import WHOLE_LINE, Floor, Positions
 from django_durable.models import database
 
 FEW_PLACES = 1200  # about a millisecond to weigh
 GROWTH = 4  # of the floors asked, from window to window
 DEPTH = 16  # windows this much larger ask for more rows of a group: so many of one are held by peers
+HELD = 2  # times the slots are looked at: as many may be held by peers
+FEW_RANKS = 4  # behind each of which so many are looked at
 PLACES_A_FLOOR = 2  # so many are weighed in the time that the rows behind one floor take to read
 
 _place = attrgetter("rank", "line")
@@ -64,6 +66,21 @@ class PositionedReader:
     def take_first(self, answers: list[Rows]) -> None:
         if self._ahead is not None:
             self._ahead = self._ahead._replace(rows=answers[1])
+
+    def head_floors(self, slots: int) -> list[Floor]:
+        """Those behind which the first rows stand; none where one statement cannot take the first."""
+        if self.positions.by_group:
+            return []
+        floors = self.positions.floors_of(WHOLE_LINE, HEAD, slots * HELD)
+        return floors if len(floors) <= FEW_RANKS else []
+
+    def head_params(self, floors: list[Floor], slots: int, mine: Mapping[str, Any]) -> dict[str, Any]:
+        ranks, lines = [floor.rank for floor in floors], [floor.line for floor in floors]
+        return {**self.params, **mine, "ranks": ranks, "lines": lines, "most": slots * HELD, "slots": slots}
+
+    def saw(self, seen: Mapping[Floor, list[Candidate]]) -> None:
+        """Note rows that were read elsewhere, all that are there and in line order, for `rise`."""
+        self._seen.update(seen)
 
     def begin(self, planner: Planner) -> None:
         """Nothing is told before it is asked for."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from django.apps import apps
 from django.db import Error, connections, models, router
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.transaction import TransactionManagementError
 
 from django_durable import sql
@@ -54,52 +55,55 @@ def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, .
 
 def fetch_all(asked: Sequence[Asked], using: str) -> list[list[tuple[Any, ...]]]:
     """Run statements one after the other, each with its own snapshot, in one round trip where that can be."""
-    if len(asked) > 1 and _binds_on_the_server(using):
+    connection = connections[using]
+    if len(asked) > 1 and _binds_on_the_server(connection):
         return [fetch(name, params, using) for name, params in asked]
-    with connections[using].cursor() as cursor:
-        _send(asked, cursor, using)
-        answers = [_rows(cursor)]
-        for _ in asked[1:]:
-            cursor.nextset()
-            answers.append(_rows(cursor))
-    return answers
+    with connection.cursor() as cursor:
+        skipped = _send(asked, cursor, connection)
+        with connection.wrap_database_errors:
+            return list(_answers(cursor.cursor, skipped, len(asked)))
 
 
 def change(name: str, params: Mapping[str, Any], using: str) -> int:
     """Run the statement `name` and return how many rows it changed."""
-    with connections[using].cursor() as cursor:
-        _send([(name, params)], cursor, using)
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        if _send([(name, params)], cursor, connection):
+            cursor.nextset()
         return int(cursor.rowcount)
 
 
-def _send(asked: Sequence[Asked], cursor: Any, using: str) -> None:
-    """Send statements in one text, planned once for a while where that can be; the first answer is up."""
-    if _binds_on_the_server(using):
+def _send(asked: Sequence[Asked], cursor: Any, connection: BaseDatabaseWrapper) -> int:
+    """Send statements in one text, planned once for a while where that can be; returns what to skip."""
+    if _binds_on_the_server(connection):
         ((name, params),) = asked
         cursor.execute(sql.load(name), params)
-        return
-    known = plans(connections[using])
+        return 0
+    known = plans(connection)
+    names = tuple(name for name, _ in asked)
     together = {
         f"{place}_{name}": value for place, (_, params) in enumerate(asked) for name, value in params.items()
     }
     uses_plans = True
     try:
-        with connections[using].wrap_database_errors:
-            texts = [known.text(name) for name, _ in asked]
-        uses_plans = any(uses_plan for _, uses_plan in texts)
-        around = known.around if uses_plans else ()
-        cursor.execute(_together(tuple(text for text, _ in texts), around), together)
+        with connection.wrap_database_errors:
+            texts, uses_plans = known.texts(names)
+        cursor.execute(_together(texts, known.around if uses_plans else ()), together)
     except Error as error:
-        if not (uses_plans and says_lost(error)) or not known.lost(error):
+        if not (uses_plans and says_lost(error)) or not known.begin_anew(error):
             raise
         uses_plans = False
-        cursor.execute(_together(tuple(sql.load(name) for name, _ in asked)), together)
-    if uses_plans:
-        cursor.nextset()
+        cursor.execute(_together(tuple(map(sql.load, names))), together)
+    return 1 if uses_plans else 0
 
 
-def _rows(cursor: Any) -> list[tuple[Any, ...]]:
-    return cursor.fetchall() if cursor.description else []
+def _answers(cursor: Any, skipped: int, count: int) -> Iterator[list[tuple[Any, ...]]]:
+    """All of them are here: so they are read from the driver's own cursor, which Django need not watch."""
+    for place in range(skipped + count):
+        if place:
+            cursor.nextset()
+        if place >= skipped:
+            yield cursor.fetchall() if cursor.pgresult.nfields else []
 
 
 @lru_cache(maxsize=512)
@@ -109,9 +113,14 @@ def _together(statements: tuple[str, ...], around: tuple[str, ...] = ()) -> str:
     return ";\n".join([*around[:1], *texts, *around[1:]])
 
 
-def _binds_on_the_server(using: str) -> bool:
+def sends_together(using: str) -> bool:
+    """Whether several statements are sent in one text; alone it is a transaction."""
+    return not _binds_on_the_server(connections[using])
+
+
+def _binds_on_the_server(connection: BaseDatabaseWrapper) -> bool:
     """Then the protocol takes one statement at a time."""
-    return connections[using].settings_dict.get("OPTIONS", {}).get("server_side_binding") is True
+    return connection.settings_dict.get("OPTIONS", {}).get("server_side_binding") is True
 
 
 def refuse_undone(what: str, using: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -65,32 +66,37 @@ class Plans:
         self._generation = 0
         self._is_direct: bool | None = None if may_keep else False
 
-    def text(self, name: str) -> tuple[str, bool]:
-        """How to send the statement now, and whether that uses a plan; makes one where it is due."""
-        text, now = sql.load(name), time.monotonic()
+    def texts(self, names: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+        """How to send the statements now, and whether that uses plans; makes those that are due."""
         if self._status == "INERROR":  # whatever is sent is refused: so is the making and dropping of plans
-            return text, False
-        if now - self._since.get(name, -LIFETIME) >= LIFETIME or self._made.get(name, text) != text:
-            self._since[name] = now
-            self._drop(name)
-            return text, False
-        if name in NOT_PLANNED or (name not in self._made and not self._make(name, text)):
-            return text, False
-        return self._prepared(name).use, True
+            return tuple(map(sql.load, names)), False
+        now = time.monotonic()
+        texts = tuple(self._text(name, now) for name in names)
+        return texts, any(name in self._made for name in names)
 
     @property
     def around(self) -> tuple[str, ...]:
         """Between which texts those that use plans are sent: one makes the session fit, one puts it back."""
         return tuple(self._prepared(name).use for name in AROUND)
 
-    def lost(self, error: Error) -> bool:
-        """Begin anew after an error that says so; whether it undid no more than what is sent again."""
+    def begin_anew(self, error: Error) -> bool:
+        """After an error that says that plans are lost; whether it undid no more than what is sent again."""
         is_gone = code_of(error) == GONE
         self._left = [] if is_gone else [*self._left, *(self._prepared(name).drop for name in self._made)]
         self._since.clear()
         self._made.clear()
         self._generation += 1
         return self._status == "IDLE"
+
+    def _text(self, name: str, now: float) -> str:
+        text = sql.load(name)
+        if now - self._since.get(name, -LIFETIME) >= LIFETIME or self._made.get(name, text) != text:
+            self._since[name] = now
+            self._drop(name)
+            return text
+        if name in NOT_PLANNED or (name not in self._made and not self._make(name, text)):
+            return text
+        return self._prepared(name).use
 
     @property
     def _status(self) -> str:

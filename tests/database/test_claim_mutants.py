@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 from django.db import DatabaseError, connection
 
-from django_durable.claim import claimer as claimer_module
+from django_durable.claim import head as head_module
 from django_durable.claim.usage import Meter
 from django_durable.claim.windowed import WindowedClaim
 from django_durable.claim.windows import Directory, LineReader, Window
@@ -106,7 +106,7 @@ MUTANTS = [
     ),
     Mutant("a paused queue rests", in_sql("claim_head", "q.paused_at IS NULL", "true")),
     Mutant(
-        "the fast path keeps the order", in_python(claimer_module, "in_rank_order", lambda runs: sorted(runs))
+        "the fast path keeps the order", in_python(head_module, "in_rank_order", lambda runs: sorted(runs))
     ),
     Mutant("a claim leaves the line", in_sql("mark_claimed", "enqueued_xid = NULL, ", "")),
     Mutant("a claim counts itself", in_sql("mark_claimed", "claims = w.claims + 1", "claims = w.claims")),

@@ -9,6 +9,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from django_durable.claim import claimer as claiming
+from django_durable.claim.attempt import Attempt
 from django_durable.claim.claimer import Claimer
 from django_durable.core.states import Status
 from django_durable.models import database
@@ -101,12 +102,12 @@ def test_a_lock_timeout_that_is_not_the_waits_is_raised(monkeypatch):
     QueueFactory(name="there")
     claimer = Claimer(uuid4(), "default")
 
-    def times_out(*_: object) -> None:
+    def times_out(*_: object, **__: object) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL lock_timeout = '1ms'")
             cursor.execute("SELECT FROM durable_queue WHERE name = %s FOR UPDATE", ["there"])
 
-    monkeypatch.setattr(claimer, "_take_all", times_out)
+    monkeypatch.setattr(Attempt, "_take_woken_first", times_out)
     with (
         held("SELECT name FROM durable_queue WHERE name = %s FOR UPDATE", "there"),
         pytest.raises(OperationalError) as raised,

@@ -23,6 +23,7 @@ from uuid import UUID
 import pytest
 from django.db import connection, connections, transaction
 
+from django_durable.claim import attempt as attempt_module
 from django_durable.claim import claimer as claimer_module
 from django_durable.claim import full, windows
 from django_durable.claim.claimer import Claimer, Claims
@@ -109,7 +110,7 @@ def peer(transactional_db) -> Iterator[Peer]:
 
 @pytest.fixture
 def crew(transactional_db, monkeypatch) -> Iterator[ThreadPoolExecutor]:
-    monkeypatch.setattr(claimer_module, "WindowedClaim", Recorded)
+    monkeypatch.setattr(attempt_module, "WindowedClaim", Recorded)
     monkeypatch.setattr(claimer_module, "PATIENCE", WAIT)
     with ThreadPoolExecutor(MOST_CLAIMERS) as crew:
         yield crew

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 from django.db import DatabaseError, connection
 
-from django_durable.claim import claimer as claimer_module
+from django_durable.claim import attempt as attempt_module
 from django_durable.claim.usage import Meter
 from django_durable.models.workflow_manager import WorkflowManager
 from tests.mutants import Mutant, in_python, in_sql
@@ -91,7 +91,7 @@ def test_a_meeting_notices_its_broken_rule(meeting, stages, monkeypatch):
 @pytest.fixture
 def stages(transactional_db, monkeypatch):
     stages: list[Stage] = []
-    monkeypatch.setattr(claimer_module, "WindowedClaim", Recorded)
+    monkeypatch.setattr(attempt_module, "WindowedClaim", Recorded)
     yield stages
     for stage in stages:
         stage.close()

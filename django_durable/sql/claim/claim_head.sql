@@ -5,11 +5,7 @@
 WITH plain AS MATERIALIZED (
     SELECT {{commit_without_waiting}}, {{end_if_frozen}}
     FROM durable_queue AS q
-    WHERE q.name = %(queue)s AND q.paused_at IS NULL AND NOT q.fair
-        AND num_nonnulls(
-            q.concurrency, q.worker_concurrency, q.rate_limit, q.partition_concurrency,
-            q.partition_worker_concurrency, q.partition_rate_limit
-        ) = 0
+    WHERE {{plain_queue}} AND {{reads_committed}}
         AND (NOT EXISTS (SELECT FROM durable_limit) OR NOT EXISTS (
             SELECT FROM (
                 SELECT w.limit_key
