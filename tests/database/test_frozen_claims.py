@@ -18,6 +18,7 @@ from tests.planned import IDS, MINE, QUEUE, READY
 from tests.testapp.workflows import echo
 
 ASKED = {
+    "claim_behind": {"ranks": [0], "lines": [0], "most": 10, "slots": 5, **MINE},
     "claim_head": {"slots": 5, **MINE},
     "claim_woken": {"slots": 5, **MINE},
     "lock_limits": {"keys": "k"},
@@ -37,7 +38,8 @@ def rests() -> str:
 @pytest.mark.parametrize("name", ASKED)
 def test_whatever_a_claim_locks_first_bounds_its_rest(name, transactional_db):
     Queue.objects.get_or_create(name=QUEUE)
-    Limit.objects.set("k", max_running=1)
+    if name == "lock_limits":
+        Limit.objects.set("k", max_running=1)
     echo.using(id=IDS[0]).enqueue(1)
     WorkflowFactory(status=Status.WAITING, queue=QUEUE, wake_at=Clock() - timedelta(seconds=1))
     with transaction.atomic():
