@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from django_durable import control, workflow
+from django_durable import control, gather, sleep, workflow
 from django_durable.core.states import Status
 from django_durable.maintenance.waker import Waker
 from tests.factories import QueueFactory
@@ -15,8 +15,8 @@ from tests.factories import QueueFactory
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def nested():
+@pytest.fixture(params=["called", "started and awaited", "gathered"])
+def nested(request):
     """A parent and its child in queues given."""
 
     @workflow(name="child")
@@ -25,7 +25,11 @@ def nested():
 
     @workflow(name="parent")
     def parent(queue):
-        return child.using(queue=queue)()
+        given = child.using(queue=queue)
+        if request.param == "called":
+            return given()
+        started = given.enqueue()
+        return started.result() if request.param == "started and awaited" else gather(started)[0]
 
     return parent
 
@@ -60,4 +64,19 @@ def test_either_way_out_of_it_lets_the_parent_end_without_a_warning(drain, neste
             drain(own)
             drain(other)
     assert run.result() == "done"
+    assert warnings(caplog) == []
+
+
+def test_who_waits_for_none_of_its_children_is_not_warned(drain, caplog):
+    @workflow(name="walker")
+    def walker(left):
+        if left:
+            walker.using(queue=queue).enqueue(left - 1)
+            sleep(3600)
+
+    queue = QueueFactory(name=f"one {uuid4()}", concurrency=2).name
+    with caplog.at_level(logging.WARNING, "django_durable.enqueue"):
+        run = walker.using(queue=queue).enqueue(2)
+        drain(queue)
+    assert run.status == Status.WAITING
     assert warnings(caplog) == []

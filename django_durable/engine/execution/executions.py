@@ -25,6 +25,7 @@ from django_durable.engine.execution.recorded import Recorded
 from django_durable.engine.execution.steps import call_step
 from django_durable.engine.execution.transactions import depth
 from django_durable.engine.execution.writes import Recorder
+from django_durable.engine.waits.starvation import warn_of_starvation
 from django_durable.engine.waits.suspension import Left, suspend
 from django_durable.exceptions import Suspended, UnknownSerialization
 
@@ -108,4 +109,5 @@ def _leave(run: Run, wait: Wait, using: str) -> Outcome | None:
             return None
         case Left.SUPERSEDED:
             return Overtaken()
+    through_outages(lambda: warn_of_starvation(run.queue, wait.runs, using), using)
     return Waiting(wait, is_written=True)

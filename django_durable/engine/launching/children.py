@@ -12,11 +12,9 @@ from django_durable.engine.execution.operations import Operation, Raised, at_onc
 from django_durable.engine.handle import Handle
 from django_durable.engine.launching import launcher
 from django_durable.engine.launching.launcher import Call
-from django_durable.engine.launching.starvation import warn_of_starvation
 from django_durable.engine.waits.results import await_result
 from django_durable.engine.waits.waiting import begin
 from django_durable.exceptions import OutsideWorkflow
-from django_durable.models import DEFAULT_QUEUE
 
 ENQUEUE = "durable.enqueue"
 ENQUEUE_MANY = "durable.enqueue_many"
@@ -62,7 +60,7 @@ def _begin_many(name: str, options: Options, calls: list[Call]) -> Operation:
 def _begin_call(name: str, options: Options, call: Call) -> Operation:
     context = required(name)
     begin(context, f"{name}()")
-    start = _start(context, name, options, call, is_awaited=True)
+    start = _start(context, name, options, call)
     return _wait_for(context, start, context.take_number())
 
 
@@ -73,14 +71,10 @@ def _wait_for(context: WorkflowContext, start: Operation, number: int) -> Operat
     return (yield from await_result(context, number, started))
 
 
-def _start(
-    context: WorkflowContext, name: str, options: Options, call: Call, *, is_awaited: bool = False
-) -> Operation:
+def _start(context: WorkflowContext, name: str, options: Options, call: Call) -> Operation:
     inherited = _inherited(context, options)
 
     def do(number: int) -> Done:
-        if is_awaited:
-            warn_of_starvation(context.run.queue, options.queue or DEFAULT_QUEUE, context.using)
         child = launcher.enqueue_child(name, inherited, call, (context.run.id, number))
         return Done(child.id, child=child.id)
 
