@@ -10,6 +10,7 @@ import pytest
 
 from django_durable import arecv, asleep, retrieve, send, step, workflow
 from django_durable.core.states import Status
+from django_durable.engine.execution import drive
 from django_durable.engine.execution.quiet_ends import be_quiet_about_ends
 from django_durable.testing import drain as drain_all
 from django_durable.testing import shift
@@ -73,6 +74,23 @@ def test_a_body_that_leaves_to_wait_leaves_no_complaint(complaints, way):
     drain_all()
     assert run.status == Status.SUCCESS
     assert complaints() == []
+
+
+def test_all_branches_leave_with_the_last_one_that_has_to_wait(monkeypatch):
+    monkeypatch.setattr(drive, "LINGER", 1000.0)  # of each that waits while another may go on
+
+    @workflow
+    async def waits():
+        tasks = [asyncio.create_task(branch(topic)) for topic in ("a", "b", "c")]
+        return await all_waited_for(tasks)
+
+    run = waits.enqueue()
+    drain_all()
+    assert retrieve(run.id).status == Status.WAITING
+    for topic in ("a", "c", "b"):
+        send(run.id, topic, topic)
+    drain_all()
+    assert run.result() == ["a", "b", "c"]
 
 
 def test_the_errors_of_tasks_that_nobody_looked_at_are_told_as_ever(complaints):

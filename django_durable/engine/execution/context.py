@@ -5,6 +5,7 @@ Imports no models, so that declarations can be made before Django has loaded the
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -54,6 +55,8 @@ class Branches:
 
     running: int = 0
     waits: list[Wait] = field(default_factory=list)
+    leaves: asyncio.Event = field(default_factory=asyncio.Event)
+    left_for: Wait | None = None
 
     def joined(self) -> Wait:
         return reduce(Wait.joined, self.waits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -14,7 +14,7 @@ from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 
 from django_durable.core.waits import Wait
 from django_durable.engine.execution.body_thread import on_thread
-from django_durable.engine.execution.context import WorkflowContext, current
+from django_durable.engine.execution.context import Branches, WorkflowContext, current
 from django_durable.engine.execution.deliveries import LAST
 from django_durable.engine.execution.giving_up import Call, give_up, give_up_again, refuse_to_record
 from django_durable.engine.execution.operations import Light, Operation, Pause, Raised
@@ -194,10 +194,20 @@ async def _leave_or_linger(context: WorkflowContext, wait: Wait) -> None:
         for _ in range(TURNS):
             await asyncio.sleep(0)
         if len(branches.waits) == branches.running:
-            raise Suspended(branches.joined())
-        await asyncio.sleep(LINGER)
+            branches.left_for = branches.joined()
+            branches.leaves.set()
+        await _linger(branches)
     finally:
         branches.waits.remove(wait)
+
+
+async def _linger(branches: Branches) -> None:
+    """Raises Suspended as soon as the body leaves."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER):  # makes no task, which would count as a branch
+            await branches.leaves.wait()
+    if branches.left_for is not None:
+        raise Suspended(branches.left_for)
 
 
 def _note(loss: BaseException, context: WorkflowContext | None) -> None:
