@@ -1,8 +1,8 @@
 """In which order an async body is given what its calls gave: at a replay in the order of the first time.
 
 Recorded calls could all answer at once, and which branch came first would be another question each time. So
-each waits for those that had ended before it. Between two, whoever waits for the first comes to act on it.
-A call without a record comes after all that have one.
+each waits for those that had ended before it. Between two, whoever waits for the first comes to act on it, in
+the first execution as at a replay. A call without a record comes after all that have one.
 """
 
 from __future__ import annotations
@@ -73,10 +73,12 @@ class Deliveries:
 
     async def turn(self, place: int = LAST) -> None:
         """Return once all that had ended before was given to the body."""
-        if not self._left and not self._waiters:
-            return
         if not self._numbering.body.tasks:  # one thing after the other
             self._left.pop(place, None)
+            return
+        if not self._is_turning and not self._waiters and place <= self._first_left:
+            self._left.pop(place, None)
+            self._look_again()
             return
         waiter = Waiter(place, next(self._arrivals), asyncio.get_running_loop().create_future())
         heappush(self._waiters, waiter)
@@ -85,6 +87,10 @@ class Deliveries:
             await waiter.is_next
         finally:
             self._left.pop(place, None)
+
+    @property
+    def _first_left(self) -> int:
+        return next(iter(self._left), LAST)
 
     def _look_again(self) -> None:
         if self._patience is not None:
@@ -104,9 +110,8 @@ class Deliveries:
             heappop(self._waiters)
         if not self._waiters:
             return
-        first = next(iter(self._left), LAST)
-        if first < self._waiters[0].place:
-            if first not in self._to_be_given_up:
+        if self._first_left < self._waiters[0].place:
+            if self._first_left not in self._to_be_given_up:
                 self._patience = loop.call_later(PATIENCE, self._pass_over)
             return
         heappop(self._waiters).is_next.set_result(None)
