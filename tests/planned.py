@@ -18,7 +18,7 @@ class Wanted(NamedTuple):
     """The parameters of a statement, and the most buffers it may touch.
 
     `walks_graves`: it reads from the head, which a graveyard may fill. `sorts`: the few rows an index found.
-    `guarded`: it is sent with sorts forbidden. `inserts`: an index serves it at most to find conflicts.
+    `inserts`: an index serves it at most to find conflicts.
     `instead`: where few rows have the status it asks for, the planner may take this index for its own.
     """
 
@@ -26,7 +26,6 @@ class Wanted(NamedTuple):
     buffers: int = FEW
     walks_graves: bool = False
     sorts: bool = False
-    guarded: bool = False
     inserts: bool = False
     instead: tuple[str, ...] = ()
 
@@ -89,7 +88,7 @@ CLAIM = {
     ),
     "read_groups": Wanted({"queue": QUEUE, **READY, **FLOORS, "keys": "full"}),
     "claim_head": Wanted({"slots": 20, **MINE}, 700, walks_graves=True),
-    "claim_behind": Wanted({**MINE, **FLOORS, "most": 40, "slots": 20}, 700, guarded=True, sorts=True),
+    "claim_behind": Wanted({**MINE, **FLOORS, "most": 40, "slots": 20}, 700, sorts=True),
     "claim_woken": Wanted({"slots": 20, **MINE}, sorts=True),
     "mark_claimed": Wanted({"ids": IDS, **MINE}, 900),
     "lock_planned": Wanted({"ids": IDS, **MINE}, 200),
@@ -109,12 +108,12 @@ CLAIM = {
         sorts=True,
     ),
     "record_starts": Wanted({"buckets": ["limit\x1fk1"] * 20}, 300, inserts=True),
-    "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, guarded=True),
-    "read_floors": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}, guarded=True),
-    "read_tail": Wanted({"xmax": "xmax", "running": ["0"], "most": 1000}, sorts=True, guarded=True),
+    "read_behind": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}),
+    "read_floors": Wanted({"queue": QUEUE, **READY, "keys": [], **FLOORS}),
+    "read_tail": Wanted({"xmax": "xmax", "running": ["0"], "most": 1000}, sorts=True),
     "read_arrivals": Wanted({"floor": "arrival"}, sorts=True),
-    "walk_places": Wanted({"queue": QUEUE, "most": 100}, 700, walks_graves=True, guarded=True),
-    "walk_ranks": Wanted({"queue": QUEUE}, walks_graves=True, guarded=True),
+    "walk_places": Wanted({"queue": QUEUE, "most": 100}, 700, walks_graves=True),
+    "walk_ranks": Wanted({"queue": QUEUE}, walks_graves=True),
     "next_wakes": Wanted({"queues": [QUEUE, "other"], **READY}),
 }
 LINE = {

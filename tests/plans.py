@@ -98,11 +98,12 @@ def load(cursor: Any) -> None:
 
 
 def explain(name: str, wanted: Wanted, places: dict[str, Any], *, is_general: bool) -> dict[str, Any]:
-    """Run the statement, guarded if it is sent so, and undo it."""
+    """Run the statement, sorts forbidden if it is sent so, and undo it."""
     from django.db import connection, transaction
 
     from django_durable import sql
     from django_durable.models.plans import Prepared
+    from django_durable.models.sending import UNSORTED
 
     text = sql.load(name)
     kept = Prepared.of("explained", text)
@@ -110,7 +111,7 @@ def explain(name: str, wanted: Wanted, places: dict[str, Any], *, is_general: bo
         if is_general:
             cursor.execute(f"{sql.load('plan_in_general')}; {kept.make}")
             text = kept.use
-        if wanted.guarded:
+        if name in UNSORTED:
             cursor.execute(sql.load("forbid_sorts"))
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) {text}", _placed(wanted.params, places))
         plan = "\n".join(line for (line,) in cursor.fetchall())

@@ -13,7 +13,6 @@ from collections import defaultdict
 
 from django.db import connections
 
-from django_durable.claim import unsorted
 from django_durable.claim.tail import TAILS, Answers, Tail
 from django_durable.conf import settings
 from django_durable.core.planning.budget import QueueLimits
@@ -133,10 +132,10 @@ class Cursors:
 
     def _walk_places(self, queue: str) -> list[Arrival]:
         params = {"queue": queue, "most": MOST_PLACES + 1}
-        return [Arrival(queue, *row) for row in unsorted.fetch("walk_places", params, self.using)]
+        return [Arrival(queue, *row) for row in database.fetch("walk_places", params, self.using)]
 
     def _walk_ranks(self, queue: str) -> list[Arrival]:
-        rows = unsorted.fetch("walk_ranks", {"queue": queue}, self.using)
+        rows = database.fetch("walk_ranks", {"queue": queue}, self.using)
         return [Arrival(queue, WHOLE_LINE, rank, line) for rank, line in rows]
 
     def _fold(self, arrivals: list[Arrival]) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db import connections
 
-from django_durable.claim import unsorted
 from django_durable.claim.positioned import PositionedReader
 from django_durable.core.planning.candidates import Candidate
 from django_durable.core.planning.positions import Floor
@@ -40,7 +39,7 @@ def take_behind(reader: PositionedReader, slots: int, mine: Mapping[str, Any]) -
     floors = reader.head_floors(slots)
     if not floors:
         return []
-    rows = unsorted.fetch("claim_behind", reader.head_params(floors, slots, mine), reader.using)
+    rows = database.fetch("claim_behind", reader.head_params(floors, slots, mine), reader.using)
     rows.sort(key=_in_line)
     seen: dict[Floor, list[Candidate]] = {floor: [] for floor in floors}
     for number, *candidate in (row[:4] for row in rows):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from django_durable.claim import unsorted
 from django_durable.claim.windows import Directory, Window
 from django_durable.core.planning.candidates import END, HEAD, Candidate, Place, limit_key_of, partition_of
 from django_durable.core.planning.planner import Planner, Seek, window_size
@@ -61,11 +60,11 @@ class PositionedReader:
         if not floors:
             return []
         self._ahead = Ahead(floors, reached)
-        return unsorted.guarded(*self._question(floors, []))
+        return [self._question(floors, [])]
 
     def take_first(self, answers: list[Rows]) -> None:
         if self._ahead is not None:
-            self._ahead = self._ahead._replace(rows=answers[1])
+            self._ahead = self._ahead._replace(rows=answers[0])
 
     def head_floors(self, slots: int) -> list[Floor]:
         """Those behind which the first rows stand; none where one statement cannot take the first."""
@@ -141,7 +140,7 @@ class PositionedReader:
         if not floors:
             return {}
         keys = self._keys(floors, planner)
-        return self._take(floors, keys, unsorted.fetch(*self._question(floors, keys), self.using))
+        return self._take(floors, keys, database.fetch(*self._question(floors, keys), self.using))
 
     def _take(self, floors: Sequence[Floor], keys: list[str], told: Rows) -> dict[Floor, list[Candidate]]:
         """The rows behind each floor, in line order."""

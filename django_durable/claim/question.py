@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 def ask(queues: Sequence[str], ready: Mapping[str, Any], cursors: Cursors, using: str) -> Answer:
     """Positions, where they are kept, answer for a line: the tail of all is read instead."""
-    warm = [queue for queue in queues if cursors.engages(queue)]
+    warm = {queue for queue in queues if cursors.engages(queue)}
     cold = [queue for queue in queues if queue not in warm]
     tail = cursors.asked() if warm else []
     asked: list[database.Asked] = [("next_wakes", {"queues": list(queues), **ready}), *tail]
@@ -36,7 +36,7 @@ def ask(queues: Sequence[str], ready: Mapping[str, Any], cursors: Cursors, using
     wakes, *answers = database.fetch_all(asked, using)
     lines = answers.pop() if cold else []
     for queue in cold:
-        cursors.note_cold(queue, time.monotonic() - started, "poll")
+        cursors.note_cold(queue, (time.monotonic() - started) / len(cold), "poll")
     known = cursors.look(answers) if warm else set()
     return Answer(
         wakes={queue: (seconds, later) for queue, seconds, later in wakes},

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from django_durable.claim import unsorted
 from django_durable.core.planning.positions import Arrival
 from django_durable.models import database
 
@@ -74,9 +73,9 @@ class SnapshotTail:
         return self._asked(FEW)
 
     def take(self, answers: Answers) -> list[Arrival]:
-        rows = answers[1]
+        rows = answers[0]
         if sum(row[5] or 0 for row in rows) >= FEW:
-            rows = database.fetch_all(self._asked(EVERY), self.using)[1]
+            rows = database.fetch_all(self._asked(EVERY), self.using)[0]
         self._seen = Snapshot.parse(rows[0][0])
         return [Arrival(*row[1:5]) for row in rows if row[1] is not None]
 
@@ -85,7 +84,7 @@ class SnapshotTail:
             raise RuntimeError("a tail is read from a moment that start() remembers")
         running = [str(xid) for xid in self._seen.running or NOBODY]
         params = {"xmax": str(self._seen.xmax), "running": running, "most": most}
-        return unsorted.guarded("read_tail", params)
+        return [("read_tail", params)]
 
 
 class SequenceTail:

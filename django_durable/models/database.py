@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from django.apps import apps
@@ -14,10 +12,10 @@ from django.db.transaction import TransactionManagementError
 
 from django_durable import sql
 from django_durable.conf import settings
-from django_durable.models.plans import plans, says_lost
+from django_durable.models.plans import plans, says_lost, unplanned
+from django_durable.models.sending import UNSORTED, compose, parameters
 
 Asked = tuple[str, Mapping[str, Any]]  # a statement, by its name, and its parameters
-_PARAMETER = re.compile(r"%\((?=\w+\)s)")
 
 
 class Clock(models.Func):
@@ -56,61 +54,66 @@ def fetch(name: str, params: Mapping[str, Any], using: str) -> list[tuple[Any, .
 def fetch_all(asked: Sequence[Asked], using: str) -> list[list[tuple[Any, ...]]]:
     """Run statements one after the other, each with its own snapshot, in one round trip where that can be."""
     connection = connections[using]
-    if len(asked) > 1 and _binds_on_the_server(connection):
-        return [fetch(name, params, using) for name, params in asked]
     with connection.cursor() as cursor:
-        skipped = _send(asked, cursor, connection)
+        if _binds_on_the_server(connection):
+            return [_send_alone(name, params, cursor) for name, params in asked]
+        answers = _send(asked, cursor, connection)
         with connection.wrap_database_errors:
-            return list(_answers(cursor.cursor, skipped, len(asked)))
+            return list(_rows(cursor.cursor, answers))
 
 
 def change(name: str, params: Mapping[str, Any], using: str) -> int:
     """Run the statement `name` and return how many rows it changed."""
     connection = connections[using]
     with connection.cursor() as cursor:
-        if _send([(name, params)], cursor, connection):
+        if _binds_on_the_server(connection):
+            cursor.execute(sql.load(name), params)
+            return int(cursor.rowcount)
+        (answer,) = _send([(name, params)], cursor, connection)
+        for _ in range(answer):
             cursor.nextset()
         return int(cursor.rowcount)
 
 
-def _send(asked: Sequence[Asked], cursor: Any, connection: BaseDatabaseWrapper) -> int:
-    """Send statements in one text, planned once for a while where that can be; returns what to skip."""
-    if _binds_on_the_server(connection):
-        ((name, params),) = asked
-        cursor.execute(sql.load(name), params)
-        return 0
+def _send(asked: Sequence[Asked], cursor: Any, connection: BaseDatabaseWrapper) -> tuple[int, ...]:
+    """Send them in one text, planned once for a while where that can be; tells which answers are theirs."""
     known = plans(connection)
     names = tuple(name for name, _ in asked)
-    together = {
-        f"{place}_{name}": value for place, (_, params) in enumerate(asked) for name, value in params.items()
-    }
+    params = parameters(params for _, params in asked)
+    is_transaction = connection.get_autocommit()
     uses_plans = True
     try:
         with connection.wrap_database_errors:
-            texts, uses_plans = known.texts(names)
-        cursor.execute(_together(texts, known.around if uses_plans else ()), together)
+            texts = known.texts(names)
+        uses_plans = texts.uses_plans
+        sending = compose(names, texts, is_transaction=is_transaction)
+        cursor.execute(sending.text, params)
     except Error as error:
         if not (uses_plans and says_lost(error)) or not known.begin_anew(error):
             raise
-        uses_plans = False
-        cursor.execute(_together(tuple(map(sql.load, names))), together)
-    return 1 if uses_plans else 0
+        sending = compose(names, unplanned(names), is_transaction=is_transaction)
+        cursor.execute(sending.text, params)
+    return sending.answers
 
 
-def _answers(cursor: Any, skipped: int, count: int) -> Iterator[list[tuple[Any, ...]]]:
-    """All of them are here: so they are read from the driver's own cursor, which Django need not watch."""
-    for place in range(skipped + count):
+def _send_alone(name: str, params: Mapping[str, Any], cursor: Any) -> list[tuple[Any, ...]]:
+    """Outside a transaction, sorts are forbidden in vain."""
+    if name in UNSORTED:
+        cursor.execute(sql.load("forbid_sorts"))
+    cursor.execute(sql.load(name), params)
+    rows = cursor.fetchall() if cursor.description else []
+    if name in UNSORTED:
+        cursor.execute(sql.load("allow_sorts"))
+    return rows
+
+
+def _rows(cursor: Any, answers: Sequence[int]) -> Iterator[list[tuple[Any, ...]]]:
+    """All answers are here: so they are read from the driver's own cursor, which Django need not watch."""
+    for place in range(answers[-1] + 1):
         if place:
             cursor.nextset()
-        if place >= skipped:
+        if place in answers:
             yield cursor.fetchall() if cursor.pgresult.nfields else []
-
-
-@lru_cache(maxsize=512)
-def _together(statements: tuple[str, ...], around: tuple[str, ...] = ()) -> str:
-    """The statements in a row, the parameters of each under names of their own, between two without any."""
-    texts = [_PARAMETER.sub(rf"%({place}_", text) for place, text in enumerate(statements)]
-    return ";\n".join([*around[:1], *texts, *around[1:]])
 
 
 def sends_together(using: str) -> bool:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -33,7 +32,7 @@ GONE = "26000"  # there is no plan of that name
 LOST = frozenset({GONE, "0A000", "42P05"})  # or it cannot give its rows any more; or there is one already
 LIFETIME = 5.0  # seconds
 NOT_PLANNED = frozenset({"listen"})
-AROUND = ("plan_in_general", "plan_as_before")
+SETTINGS = ("plan_in_general", "plan_as_before", "forbid_sorts", "allow_sorts")
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
@@ -54,6 +53,18 @@ class Prepared(NamedTuple):
         return cls(f"PREPARE {plan} AS {numbered}", use, f"DEALLOCATE {plan}")
 
 
+class Texts(NamedTuple):
+    """Those of some statements, and of SETTINGS, which change the session's around them."""
+
+    statements: tuple[str, ...]
+    settings: tuple[str, ...]
+    uses_plans: bool
+
+
+def unplanned(names: tuple[str, ...]) -> Texts:
+    return Texts(tuple(map(sql.load, names)), tuple(map(sql.load, SETTINGS)), uses_plans=False)
+
+
 class Plans:
     """Those of one connection."""
 
@@ -66,18 +77,15 @@ class Plans:
         self._generation = 0
         self._is_direct: bool | None = None if may_keep else False
 
-    def texts(self, names: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-        """How to send the statements now, and whether that uses plans; makes those that are due."""
+    def texts(self, names: tuple[str, ...]) -> Texts:
+        """How to send the statements now; makes the plans that are due."""
         if self._status == "INERROR":  # whatever is sent is refused: so is the making and dropping of plans
-            return tuple(map(sql.load, names)), False
+            return unplanned(names)
         now = time.monotonic()
         texts = tuple(self._text(name, now) for name in names)
-        return texts, any(name in self._made for name in names)
-
-    @property
-    def around(self) -> tuple[str, ...]:
-        """Between which texts those that use plans are sent: one makes the session fit, one puts it back."""
-        return tuple(self._prepared(name).use for name in AROUND)
+        if self._made.keys().isdisjoint(names):
+            return unplanned(names)
+        return Texts(texts, tuple(self._prepared(name).use for name in SETTINGS), uses_plans=True)
 
     def begin_anew(self, error: Error) -> bool:
         """After an error that says that plans are lost; whether it undid no more than what is sent again."""
@@ -106,7 +114,7 @@ class Plans:
         if self._is_direct is None:
             self._is_direct = self._ask_who_serves()
         if self._is_direct:
-            new = [one for one in (*AROUND, name) if one not in self._made]
+            new = [one for one in (*SETTINGS, name) if one not in self._made]
             self._made.update({one: sql.load(one) for one in new})
             left, self._left = self._left, []
             self._raw.execute(";\n".join([*left, *(self._prepared(one).make for one in new)]))

@@ -238,3 +238,14 @@ def test_positions_are_kept_where_the_server_binds_parameters(poll, monkeypatch)
         assert poll.passes == 1
     finally:
         connection.close()
+
+
+def test_a_question_for_many_idle_queues_makes_none_of_them_a_slow_one():
+    """What it costs is that of all of them: as the cost of each it would have each read on its own."""
+    names = [f"idle{number}" for number in range(2_000)]
+    Queue.objects.bulk_create([Queue(name=name) for name in [*names, "busy"]])
+    echo.using(queue="busy").enqueue()
+    claimer = Claimer(uuid4(), "default")
+    for _ in range(cursors.SLOW_READS + 2):
+        assert claimer.queues_with_work([*names, "busy"]) == ["busy"]
+    assert not [name for name in names if claimer.cursors.engages(name)]

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 
 from django_durable import sql
 from django_durable.models import Limit, Queue, database
-from django_durable.models.plans import AROUND, LIFETIME, Prepared, plans
+from django_durable.models.plans import LIFETIME, SETTINGS, Prepared, plans
 from tests.mutants import in_sql
 from tests.planned import EXPECTED
 from tests.plans import BIG
@@ -33,7 +33,7 @@ def kept() -> dict[str, tuple[int, int]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, generic_plans, custom_plans FROM pg_prepared_statements")
         found = {name.removeprefix("durable_"): (general, own) for name, general, own in cursor.fetchall()}
-    return {name: runs for name, runs in found.items() if not name.startswith(AROUND)}
+    return {name: runs for name, runs in found.items() if not name.startswith(SETTINGS)}
 
 
 def planning() -> list[str]:

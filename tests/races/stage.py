@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection, connections
 
 from django_durable import sql
-from django_durable.models.plans import AROUND
+from django_durable.models.plans import SETTINGS
 from tests.sent import plan_of
 
 OF_THE_FIRST = re.compile(r"%\(0_")  # of several statements sent together, the parameters of the first
@@ -116,7 +116,7 @@ class Stage:
 
 def statement_name(text: str) -> str:
     """Which statement of the package this is, the first of several; others keep their text."""
-    first = next(part for part in text.split(";\n") if plan_of(part) not in AROUND)
+    first = next(part for part in text.split(";\n") if plan_of(part) not in SETTINGS)
     return plan_of(first) or NAMES.get(OF_THE_FIRST.sub("%(", first), text)
 
 
