@@ -22,4 +22,6 @@ class Bell:
         """Whether it rang within that time."""
         if seconds <= 0:
             return self._closed.acquire(blocking=False)
+        if seconds == math.inf:
+            return self._closed.acquire()  # without a timer
         return self._closed.acquire(timeout=min(seconds, threading.TIMEOUT_MAX))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 
 from django_durable.core.fence import Fence
 from django_durable.core.outcomes import Cancelled, Completed, Deferred, Failed, Parked, Waiting
 from django_durable.engine.execution.writes import Checkpoint, Ended, Ending
 from django_durable.exceptions import Superseded
+from django_durable.worker.writing.bells import Rung, bell_of_this_thread
 
 logger = logging.getLogger("django_durable.worker")
 
@@ -17,21 +17,25 @@ logger = logging.getLogger("django_durable.worker")
 class InFlight:
     """A checkpoint, and its receipt, by which any thread may wait for it."""
 
-    __slots__ = ("_unanswered", "checkpoint", "pid", "refusal")
+    __slots__ = ("_asleep", "_is_answered", "checkpoint", "pid", "refusal")
 
     def __init__(self, checkpoint: Checkpoint, pid: int) -> None:
         self.checkpoint = checkpoint
         self.pid = pid
         self.refusal: BaseException | None = None
-        self._unanswered = threading.Lock()
-        self._unanswered.acquire()
+        self._is_answered = False
+        self._asleep: list[Rung] = []
 
     def wait(self) -> None:
         """Return once it is committed; raises what keeps it from that."""
-        if not self._unanswered.acquire(blocking=False):
+        if not self._is_answered:
             end_a_fork(self.pid)
-            self._unanswered.acquire()
-        self._unanswered.release()
+            bell = bell_of_this_thread()
+            self._asleep.append(bell)
+            while (
+                not self._is_answered
+            ):  # it is set before the bells are rung, so looked at behind the append
+                bell.wait()
         if self.refusal is not None:
             raise self.refusal
 
@@ -47,11 +51,16 @@ class InFlight:
     def answer(self, held: bool) -> None:
         if not held:
             self.refusal = Superseded(self.fence)
-        self._unanswered.release()
+        self._wake()
 
     def refuse(self, error: Exception) -> None:
         self.refusal = error
-        self._unanswered.release()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._is_answered = True
+        for bell in self._asleep:
+            bell.ring()
 
 
 class Handed:
