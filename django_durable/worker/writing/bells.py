@@ -50,5 +50,6 @@ def bell_of_this_thread() -> Rung:
     try:
         bell: Rung = _own.bell
     except AttributeError:
-        bell = _own.bell = FileBell() if len(cores()) == 1 else Bell()
+        is_alone = len(cores()) == 1 and hasattr(os, "eventfd")
+        bell = _own.bell = FileBell() if is_alone else Bell()
     return bell
