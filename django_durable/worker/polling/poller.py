@@ -25,8 +25,10 @@ from django_durable.worker.polling.cadence import SOON
 from django_durable.worker.polling.heat import HOT, Heat
 from django_durable.worker.polling.kept_claimer import KeptClaimer
 from django_durable.worker.polling.queue_set import QueueSet
+from django_durable.worker.polling.strays import Strays
 from django_durable.worker.service import Duty
 from django_durable.worker.slots.pool import Pool
+from django_durable.worker.trouble import sqlstate
 
 SHORTEST = 0.005
 GATHER = 0.005  # seconds for more slots to become free: a claim of many costs little more than a claim of one
@@ -58,6 +60,7 @@ class Poller(Duty):
         self._queues: dict[str, Asked] = {}
         self._order: deque[str] = deque()
         self._claimer = KeptClaimer(using)
+        self._strays = Strays(using)
         self._wakes_at = math.inf
         self._heat = Heat()
         self._wanted_look = 0
@@ -123,6 +126,7 @@ class Poller(Duty):
         wanted = self._wanted_look
         is_look = wanted > self.last_look.number and self.queue_set.is_read
         self._follow_queue_set()
+        self._dispatch(self._strays.look(executor, self.pool.owned))
         claimer = self._claimer.of(executor)
         found = self._serve(self._with_work(is_look, claimer), claimer)
         if is_look:
@@ -224,6 +228,10 @@ class Poller(Duty):
         try:
             claims = claimer.claim(asked.queue.name, slots)
         except Exception as error:
+            if sqlstate(error) is None or tells_of_the_line(
+                error
+            ):  # the server did not say that it is undone
+                self._strays.note_lost_answer()
             if tells_of_the_line(error) or is_read_only(error):
                 raise
             return asked.failed(error, time.monotonic(), _jitter())
@@ -261,7 +269,7 @@ class Poller(Duty):
             return 0.0
         self._is_short_of_slots = False
         next_due = min((asked.due for asked in self._queues.values()), default=math.inf)
-        next_due = min(next_due, self._wakes_at, self._heat.next_at(now))
+        next_due = min(next_due, self._wakes_at, self._strays.due, self._heat.next_at(now))
         return max(0.0, next_due - now)
 
 
