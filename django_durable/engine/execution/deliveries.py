@@ -76,8 +76,7 @@ class Deliveries:
         if not self._numbering.body.tasks:  # one thing after the other
             self._left.pop(place, None)
             return
-        if not self._is_turning and not self._waiters and place <= self._first_left:
-            self._left.pop(place, None)
+        if place == LAST and not self._is_turning and not self._waiters and not self._left:
             self._look_again()
             return
         waiter = Waiter(place, next(self._arrivals), asyncio.get_running_loop().create_future())
