@@ -65,6 +65,19 @@ class UnorderedTask(DurableError, RuntimeError):
         self.workflow_id = workflow_id
 
 
+class UncountedTask(DurableError, RuntimeError):
+    """A durable call in a task that the loop's task factory did not make."""
+
+    def __init__(self, workflow_id: str) -> None:
+        super().__init__(
+            f"a task of workflow {workflow_id!r} makes durable calls that nobody counts: another task "
+            "factory made it, or asyncio.Task itself, and a replay could not tell its calls from those of "
+            "others; start it with asyncio.create_task, gather or a TaskGroup, and let a factory that the "
+            "body sets call the one that was there"
+        )
+        self.workflow_id = workflow_id
+
+
 class TooManyBranches(DurableError, RuntimeError):
     """Two calls of an async body fell on one number."""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from django_durable.core.branches import Branch
-from django_durable.exceptions import TooManyBranches, UnorderedTask
+from django_durable.exceptions import TooManyBranches, UncountedTask, UnorderedTask
 
 
 class Numbering:
@@ -24,15 +26,24 @@ class Numbering:
     @property
     def branch(self) -> Branch:
         """Of the code that calls."""
-        place = place_here.get()
-        return place.branch if place is not None and place.numbering is self else self.body
+        place = self._place
+        return self.body if place is None else place.branch
 
     @property
     def next(self) -> int:
         return self.branch.next_number
 
+    @property
+    def _place(self) -> Place | None:
+        """Within an async body."""
+        place = place_here.get()
+        return place if place is not None and place.numbering is self else None
+
     def take(self) -> int:
-        branch = self.branch
+        place = self._place
+        if place is not None and place.is_of_another_task():
+            raise UncountedTask(self.workflow_id)
+        branch = self.body if place is None else place.branch
         if not branch.has_place:
             raise UnorderedTask(self.workflow_id)
         number = self.last = branch.take_number()
@@ -76,11 +87,19 @@ class Numbering:
         return [taken[ordinal - 1] for ordinal in ordinals]
 
 
-class Place(NamedTuple):
-    """Where code stands that an async body runs."""
+@dataclass(slots=True, eq=False)
+class Place:
+    """Where code stands that an async body runs, in one task: the first that calls from there."""
 
     numbering: Numbering
     branch: Branch
+    task: asyncio.Task[Any] | None = None
+
+    def is_of_another_task(self) -> bool:
+        """Whether the code that calls runs in a task that nobody counts apart, with this one's context."""
+        task = asyncio.current_task()
+        self.task = self.task or task
+        return self.task is not task
 
 
 place_here: ContextVar[Place | None] = ContextVar("durable_place", default=None)
