@@ -365,3 +365,38 @@ def test_outcomes_that_cannot_be_written_hold_back_further_claims():
     assert told == [1, 2, 2, 2]
     pool.close()
     assert pool.join(time.monotonic() + LONGEST)
+
+
+class TestNoThreadLeft:
+    @pytest.fixture
+    def house(self, monkeypatch):
+        """The system starts no thread from the second one on."""
+        house = House(2)
+        start, started = threading.Thread.start, []
+
+        def refuse(thread: threading.Thread) -> None:
+            if thread.name.startswith("durable-slot") and started:
+                raise RuntimeError("can't start new thread")
+            started.append(thread)
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        yield house, started
+        monkeypatch.undo()
+        house.close()
+
+    def test_runs_share_the_slots_that_there_are(self, house):
+        house, _ = house
+        echo.enqueue_many([((number,), {}) for number in range(4)])
+        assert all(house.pool.submit(run) for run in claim(4))
+        house.await_idle()
+        assert house.pool.tally.done["succeeded"] == 4
+
+    def test_without_any_a_run_is_refused_and_given_back(self, house):
+        house, started = house
+        started.append(None)
+        echo.enqueue()
+        (run,) = claim(1)
+        assert house.pool.submit(run) is False
+        assert house.pool.is_idle
+        assert house.pool.free_slots == 2

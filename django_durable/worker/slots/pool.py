@@ -69,15 +69,17 @@ class Pool:
         return list(self._owned.values())
 
     def submit(self, run: Run) -> bool:
-        """Execute the run; False once the pool is closed: then the caller gives it back."""
+        """Execute the run; False where the pool is closed or has no thread: then the caller gives it back."""
         with self._lock:
             if not self._is_open:
+                return False
+            if len(self._busy) >= len(self._threads) and len(self._threads) < self.slots:
+                self._start_thread()
+            if not self._threads:
                 return False
             self.tally.take(run)
             self._owned[run.fence] = run
             self._busy[run.fence] = run
-            if len(self._busy) > len(self._threads) and len(self._threads) < self.slots:
-                self._start_thread()
             self._waiting.put(run)
         return True
 
@@ -107,8 +109,13 @@ class Pool:
     def _start_thread(self) -> None:
         name = f"durable-slot-{len(self._threads) + 1}"
         thread = threading.Thread(target=self._work, name=name)
-        self._threads.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system has none left just now; what there is goes on
+            extra = {"event": "no_thread", "threads": len(self._threads)}
+            logger.error("no thread can be started for another slot: %s", error, extra=extra)
+        else:
+            self._threads.append(thread)
 
     def _drain(self) -> list[Run]:
         runs: list[Run] = []
