@@ -25,6 +25,7 @@ ASKED = {
     "lock_planned": {"ids": IDS[:1], "queue": QUEUE, **READY},
     "lock_queue": {"queue": QUEUE},
     "mark_claimed": {"ids": IDS[:1], **MINE},
+    "wait_for_peers": {"queue": QUEUE, "patience": "1s"},
 }
 
 
@@ -48,9 +49,20 @@ def test_whatever_a_claim_locks_first_bounds_its_rest(name, transactional_db):
     assert rests() == "0"
 
 
+@pytest.mark.parametrize("given", ["5s", "300ms"])
+def test_a_bound_of_the_role_that_is_shorter_stands(given, transactional_db):
+    Queue.objects.get_or_create(name=QUEUE)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{given}'")
+        assert database.fetch("lock_queue", {"queue": QUEUE}, "default")
+        assert rests() == given
+
+
 def test_there_is_no_other_statement_of_a_claim_that_locks():
     folder = Path(sql.__path__[0], "claim")
-    locking = {path.stem for path in folder.glob("*.sql") if "FOR NO KEY UPDATE" in path.read_text()}
+    locks = ("FOR NO KEY UPDATE", "pg_advisory_xact_lock")
+    locking = {path.stem for path in folder.glob("*.sql") if any(lock in path.read_text() for lock in locks)}
     assert locking == set(ASKED)
 
 

@@ -7,6 +7,7 @@ FROM (
     SELECT
         current_setting('lock_timeout') AS before,
         set_config('lock_timeout', %(patience)s, true),
-        pg_advisory_xact_lock(hashtext('django_durable claims from'), hashtext(%(queue)s))
+        pg_advisory_xact_lock(hashtext('django_durable claims from'), hashtext(%(queue)s)),
+        {{end_if_frozen}}
     OFFSET 0
 ) AS asked
