@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from django_durable.core.options import Options
 from django_durable.core.payloads.excerpt import quoted
@@ -30,7 +32,7 @@ class Filters:
     """What a run must fit; None lets all pass, a collection names alternatives. Instants are aware."""
 
     ids: Runs = None
-    id_prefix: str | None = None
+    id_prefix: Texts = None
     status: Texts = None
     queue: Texts = None
     name: Texts = None
@@ -43,6 +45,8 @@ class Filters:
     forked_from: Runs = None
     schedule: Texts = None
     has_parent: bool | None = None
+    is_fork: bool | None = None  # from another run
+    is_debounced: bool | None = None
     attributes: dict[str, Any] | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
@@ -55,10 +59,8 @@ class Filters:
     limit: int | None = 100
 
     def __post_init__(self) -> None:
-        for name in COLUMNS:
+        for name in (*COLUMNS, "id_prefix"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        if not isinstance(self.id_prefix, str | None):
-            raise InvalidOption(f"id_prefix must be a text; it is {quoted(self.id_prefix)}")
         for name in (f"{instant}_{side}" for instant in INSTANTS for side in ("after", "before")):
             _check_instant(name, getattr(self, name))
         for name in ("offset", "limit"):
@@ -114,6 +116,11 @@ COLUMNS = {
     "schedule": "schedule_name",
 }
 OF_RUNS = ("ids", "parent", "forked_from")
+KINDS = {
+    "has_parent": Q(parent__isnull=False),
+    "is_fork": Q(forked_from__isnull=False),
+    "is_debounced": Q(headers__has_key="bounces"),
+}
 INSTANTS = {"created": "created_at", "started": "started_at", "completed": "completed_at"}
 
 
@@ -145,10 +152,12 @@ def fitting(filters: Filters, using: str) -> QuerySet[WorkflowStatus]:
         runs = runs.filter(**{f"{column}__gte": after}) if after is not None else runs
         runs = runs.filter(**{f"{column}__lt": before}) if before is not None else runs
     if filters.id_prefix is not None:
-        storable = database.is_storable(filters.id_prefix)
-        runs = runs.filter(pk__startswith=filters.id_prefix) if storable else runs.none()
-    if filters.has_parent is not None:
-        runs = runs.filter(parent__isnull=not filters.has_parent)
+        begins = [Q(pk__startswith=prefix) for prefix in _storable(filters.id_prefix)]
+        runs = runs.filter(reduce(or_, begins)) if begins else runs.none()
+    for name, kind in KINDS.items():
+        value = getattr(filters, name)
+        if value is not None:
+            runs = runs.filter(kind) if value else runs.exclude(kind)
     if filters.attributes is not None:
         runs = runs.filter(attributes__contains=filters.attributes)
     return runs

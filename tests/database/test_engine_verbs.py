@@ -421,6 +421,7 @@ def test_runs_are_found_by_every_filter(drain, three_steps):
     for filters in (
         {"ids": ["needle"]},
         {"id_prefix": "need"},
+        {"id_prefix": ["nee", "other"]},
         {"partition_key": "p"},
         {"limit_key": ["k", "other"]},
         {"attributes": {"tenant": 7}},
@@ -434,6 +435,16 @@ def test_runs_are_found_by_every_filter(drain, three_steps):
     assert control.list_workflows(offset=2) == []
     assert control.counts(by=["queue", "status"]) == {("default", Status.SUCCESS): 2}
     assert made.record.id == "needle"
+
+
+def test_forked_and_debounced_runs_are_found_by_their_kind(three_steps):
+    made = three_steps.using(id="made").enqueue()
+    copy = made.fork(new_id="copy")
+    calm = three_steps.debounce("key", 60).enqueue()
+    for name, run in (("is_fork", copy), ("is_debounced", calm)):
+        assert [row.id for row in control.list_workflows(**{name: True})] == [run.id]
+        assert run.id not in {row.id for row in control.list_workflows(**{name: False})}
+    assert len(control.list_workflows(is_fork=False, is_debounced=False)) == 1
 
 
 @pytest.mark.parametrize(
