@@ -70,6 +70,26 @@ def test_nothing_starts_before_the_commit_or_after_a_rollback():
     assert not WorkflowStatus.objects.filter(pk="gone").exists()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE durable_queue SET paused_at = now()",
+        "UPDATE durable_queue SET concurrency = 1",
+        "DELETE FROM durable_queue",
+        "INSERT INTO durable_limit (key, max_running) VALUES ('k', 1)",
+    ],
+)
+def test_what_is_held_back_by_the_commit_is_left_in_line(change):
+    peer = connection.copy()
+    with transaction.atomic():
+        run = echo.using(limit_key="k").start(1)
+        with peer.cursor() as cursor:
+            cursor.execute(change)
+    peer.close()
+    local._processes[-1]._threads.shutdown()
+    assert run.status == Status.ENQUEUED
+
+
 def test_the_process_is_registered_while_something_runs_and_not_longer(declare):
     held, go = threading.Event(), threading.Event()
 

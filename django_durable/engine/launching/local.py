@@ -14,12 +14,10 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import Error, connections, transaction
@@ -69,14 +67,22 @@ def start(name: str, options: Options, call: Call) -> Handle:
 
 def _refuse_limits(options: Options, using: str) -> None:
     """Who passes by the line would pass by its limits too."""
-    queue = Queue.objects.using(using).filter(pk=options.queue or DEFAULT_QUEUE).first()
-    if queue is None or queue.paused_at is not None or queue.limits_anything:
+    if _holds_back(options.queue or DEFAULT_QUEUE, using):
         raise InvalidOption(
             f"start() passes by the line of queue {options.queue or DEFAULT_QUEUE!r}, which is limited, "
             "paused or not there; enqueue it, or name a queue without limits"
         )
-    if options.limit_key is not None and Limit.objects.using(using).filter(pk=options.limit_key).exists():
+    if _is_limited(options.limit_key, using):
         raise InvalidOption(f"start() passes by the limit of key {options.limit_key!r}; enqueue it")
+
+
+def _holds_back(name: str, using: str) -> bool:
+    queue = Queue.objects.using(using).filter(pk=name).first()
+    return queue is None or queue.paused_at is not None or queue.limits_anything
+
+
+def _is_limited(key: str | None, using: str) -> bool:
+    return key is not None and Limit.objects.using(using).filter(pk=key).exists()
 
 
 class Process:
@@ -187,13 +193,15 @@ def _process() -> Process:
 
 
 def _claim(workflow_id: str, executor: UUID, using: str) -> list[Run]:
-    """The run, unless a worker was quicker."""
-    queue = WorkflowStatus.objects.using(using).filter(pk=workflow_id).values_list("queue", flat=True).first()
-    mine = {"ids": [workflow_id], "queue": queue, **Identity.of(executor, using).new_claim()}
-    return through_outages(lambda: _marked(mine, using), using)
+    """The run, unless a worker was quicker, or its queue or key is paused or limited by now."""
+    return through_outages(lambda: _marked(workflow_id, executor, using), using)
 
 
-def _marked(mine: Mapping[str, Any], using: str) -> list[Run]:
+def _marked(workflow_id: str, executor: UUID, using: str) -> list[Run]:
+    run = WorkflowStatus.objects.using(using).filter(pk=workflow_id).only("queue", "limit_key").first()
+    if run is None or run.queue is None or _holds_back(run.queue, using) or _is_limited(run.limit_key, using):
+        return []
+    mine = {"ids": [workflow_id], "queue": run.queue, **Identity.of(executor, using).new_claim()}
     with transaction.atomic(using=using) if hears_of_claims() else nullcontext():
         claimed: list[Run] = WorkflowStatus.objects.db_manager(using).mark_claimed(mine)
         announce_claims(claimed, using)
