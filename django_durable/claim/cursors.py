@@ -68,7 +68,11 @@ class Cursors:
         The first claim of each that begins at once does with this look: what arrives meanwhile is not for it.
         """
         if self._positions:
-            self._fold(self.tail.take(answers))
+            arrivals = self.tail.take(answers)
+            if arrivals is None:
+                self.forget()
+            else:
+                self._fold(arrivals)
             self._looked = dict.fromkeys(self._positions, time.monotonic())
         return {queue for queue, known in self._positions.items() if len(known) or self._is_due(queue)}
 

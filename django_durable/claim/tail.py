@@ -33,8 +33,8 @@ class Tail(Protocol):
     def asked(self) -> list[database.Asked]:
         """The statements that tell what became visible since the last look."""
 
-    def take(self, answers: Answers) -> list[Arrival]:
-        """What that is, at least; moves the moment on where that is sound."""
+    def take(self, answers: Answers) -> list[Arrival] | None:
+        """What that is, at least; moves the moment on where that is sound. None: nothing before it holds."""
 
 
 class Snapshot(NamedTuple):
@@ -58,10 +58,11 @@ class SnapshotTail:
         self.using = using
         self._queues: set[str] = set()
         self._seen: Snapshot | None = None
+        self._since = ""  # when the server began that saw it
 
     def start(self, queue: str) -> bool:
         if not self._queues:
-            ((text,),) = database.fetch("snapshot", {}, self.using)
+            ((text, self._since),) = database.fetch("snapshot", {}, self.using)
             self._seen = Snapshot.parse(text)
         self._queues.add(queue)
         return True
@@ -72,12 +73,16 @@ class SnapshotTail:
     def asked(self) -> list[database.Asked]:
         return self._asked(FEW)
 
-    def take(self, answers: Answers) -> list[Arrival]:
+    def take(self, answers: Answers) -> list[Arrival] | None:
+        """A server that began anew, behind a pooler, may have lost claims that were over: rows are back."""
         rows = answers[0]
-        if sum(row[5] or 0 for row in rows) >= FEW:
+        if sum(row[6] or 0 for row in rows) >= FEW:
             rows = database.fetch_all(self._asked(EVERY), self.using)[0]
-        self._seen = Snapshot.parse(rows[0][0])
-        return [Arrival(*row[1:5]) for row in rows if row[1] is not None]
+        text, since = rows[0][:2]
+        if since != self._since:
+            return None
+        self._seen = Snapshot.parse(text)
+        return [Arrival(*row[2:6]) for row in rows if row[2] is not None]
 
     def _asked(self, most: int) -> list[database.Asked]:
         if self._seen is None:

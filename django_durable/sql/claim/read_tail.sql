@@ -1,8 +1,8 @@
 -- Read what became visible in line since a snapshot: for all queues at once, the first row of each group and rank.
 --   rides on   durable_tail, in its order, so that a table without statistics is not scanned instead
 --   locks      nothing
---   returns    this statement's snapshot, then queue, group_key, rank, line, rows; one row of nulls if none arrived
-SELECT pg_current_snapshot()::text, arrived.queue, arrived.group_key, arrived.rank, arrived.line, arrived.rows
+--   returns    the columns of `snapshot`, then queue, group_key, rank, line, rows; one row of nulls if none arrived
+SELECT {{moment}}, arrived.queue, arrived.group_key, arrived.rank, arrived.line, arrived.rows
 FROM (SELECT 1) AS always
 LEFT JOIN (
     SELECT new.queue, new.group_key, new.rank, min(new.line) AS line, count(*) AS rows

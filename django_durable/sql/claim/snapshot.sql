@@ -1,5 +1,5 @@
--- Ask for this statement's snapshot.
+-- Ask for this statement's moment.
 --   rides on   nothing
 --   locks      nothing
---   returns    one snapshot as text: xmin:xmax:running
-SELECT pg_current_snapshot()::text
+--   returns    the snapshot as text: xmin:xmax:running; since when the server runs
+SELECT {{moment}}
