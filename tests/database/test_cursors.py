@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import psycopg
@@ -26,6 +26,7 @@ from django_durable.core.planning.limits import Rooms
 from django_durable.core.planning.positions import Floor, Positions
 from django_durable.models import Limit, Queue, WorkflowStatus
 from tests import oracle
+from tests.mutants import in_sql
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,6 +36,8 @@ KEYS = [None, "a", "b", "c"]
 
 class History:
     """One queue, some claimers with positions of their own, and peers with transactions that stay open."""
+
+    PARTITIONS: ClassVar[list[str | None]] = [None, None, "p"]
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -183,7 +186,7 @@ class History:
             "queue": self.queue.name,
             "priority": self.dice.choice([0, 0, 0, 5]),
             "limit_key": self.dice.choice(KEYS),
-            "partition_key": self.dice.choice([None, None, "p"]),
+            "partition_key": self.dice.choice(self.PARTITIONS),
         }
 
     def _peer(self) -> psycopg.Connection[Any]:
@@ -192,6 +195,31 @@ class History:
     def _execute(self, statement: str, params: dict[str, Any]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(sql.load(statement), params)
+
+
+class PlainHistory(History):
+    """Nothing reorders the line or holds it back: claims are one statement each, where they may be."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        Queue.objects.update(fair=False)
+        Limit.objects.all().delete()
+        self.queue.fair, self.limits = False, {}
+
+    def claim(self) -> None:
+        """Half of the claimers have asked which queues have work, and know that nobody woke."""
+        for claimer in self.dice.sample(self.claimers, 1):
+            claimer.queues_with_work([self.queue.name])
+        super().claim()
+
+    def edit_limits(self) -> None:
+        """The first limit of any key ends this kind of claim, and the last one that goes begins it again."""
+        if self.limits or self.dice.random() < 0.8:
+            self.limits = {}
+        else:
+            self.limits = {"a": self.dice.randint(1, 3)}
+        Limit.objects.all().delete()
+        Limit.objects.bulk_create(Limit(key=key, max_running=most) for key, most in self.limits.items())
 
 
 NOTHING: dict[str, Any] = {
@@ -227,11 +255,11 @@ def raising_hook() -> Iterator[None]:
         transition.disconnect(refuse)
 
 
-def differences(seeds: range, length: int = 40) -> list[str]:
+def differences(seeds: range, length: int = 40, kind: type[History] = History) -> list[str]:
     found = []
     for seed in seeds:
         with override_settings(DURABLE=ALWAYS), pytest.MonkeyPatch.context() as sizes:
-            history = History(seed)
+            history = kind(seed)
             read_in_small_parts(history.dice, sizes)
             try:
                 history.run(length)
@@ -256,8 +284,25 @@ def read_in_small_parts(dice: random.Random, sizes: pytest.MonkeyPatch) -> None:
     sizes.setattr(positioned, "DEPTH", dice.choice([1, 4, 16]))
 
 
-def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take() -> None:
-    assert differences(range(120)) == []
+@pytest.mark.parametrize("kind", [History, PlainHistory])
+def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take(kind: type[History]) -> None:
+    assert differences(range(120), kind=kind) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new"),
+    [
+        ("what peers hold is told", "FROM seen\nLEFT JOIN taken", "FROM seen\nJOIN taken"),
+        ("all or none", "(SELECT count(*) FROM free) = least", "0 < least"),
+        ("a paused queue rests", "q.paused_at IS NULL", "true"),
+        ("a limit of any key is a limit", "NOT EXISTS (SELECT FROM durable_limit)", "true"),
+    ],
+)
+def test_plain_claims_die_without_a_rule(
+    rule: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_sql("claim_behind", old, new)(monkeypatch)
+    assert differences(range(120), kind=PlainHistory)
 
 
 def test_positions_die_when_the_floor_follows_what_was_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,5 +407,6 @@ def test_positions_die_when_a_window_is_said_to_reach_past_floors_it_did_not_ask
 def test_positions_die_when_rows_passed_over_for_their_key_count_as_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(History, "PARTITIONS", ["p"])  # keys differ within a partition alone
     monkeypatch.setattr(positioned, "_shows_all", lambda group, keys: True)
     assert differences(range(120))
