@@ -141,9 +141,12 @@ class History:
     def claim(self) -> None:
         slots = self.dice.randint(1, 6)
         expected = self._expected(slots)
-        taken = [run.id for run in self.dice.choice(self.claimers).claim(self.queue.name, slots).runs]
+        taken = [run.id for run in self.claimer_at_work().claim(self.queue.name, slots).runs]
         if taken != expected:
             self.differences.append(f"took {taken}, the ranking says {expected}")
+
+    def claimer_at_work(self) -> Claimer:
+        return self.dice.choice(self.claimers)
 
     def claim_behind_a_look(self) -> None:
         """What arrives between the question for work and the claim behind it is missed by no other."""
@@ -206,11 +209,11 @@ class PlainHistory(History):
         Limit.objects.all().delete()
         self.queue.fair, self.limits = False, {}
 
-    def claim(self) -> None:
-        """Half of the claimers have asked which queues have work, and know that nobody woke."""
-        for claimer in self.dice.sample(self.claimers, 1):
-            claimer.queues_with_work([self.queue.name])
-        super().claim()
+    def claimer_at_work(self) -> Claimer:
+        """It asked which queues have work, and knows that nobody woke."""
+        claimer = super().claimer_at_work()
+        claimer.queues_with_work([self.queue.name])
+        return claimer
 
     def edit_limits(self) -> None:
         """The first limit of any key ends this kind of claim, and the last one that goes begins it again."""

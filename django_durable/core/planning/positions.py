@@ -19,10 +19,11 @@ What a full pass could still find. Started from the floors it finds what a claim
 what stands before a floor, or in a group and rank without one, can by the above only be a row that the next
 tail brings. So while the tail is exact and was read without a gap, on one connection, a full pass finds
 nothing: it is needed where there are no floors (at the start, after a reconnect, after a restart of the
-server that a pooler hides, after a pause, for a new queue), where those that there are say too little (a line kept as one group, once groups matter), and to heal
-what breaks these rules from outside: rows restored or edited by hand, and rows that were passed over for
-their version until this process became the newest. A tail by sequence is not exact: a row that got its number
-before the last full pass and became visible after it waits for the next one.
+server that a pooler hides, after a pause, for a new queue), where those that there are say too little (a line
+kept as one group, once groups matter), and to heal what breaks these rules from outside: rows restored or
+edited by hand, and rows that were passed over for their version until this process became the newest. A tail
+by sequence is not exact: a row that got its number before the last full pass and became visible after it
+waits for the next one.
 """
 
 from __future__ import annotations
