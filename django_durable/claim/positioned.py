@@ -22,7 +22,6 @@ FEW_PLACES = 1200  # about a millisecond to weigh
 GROWTH = 4  # of the floors asked, from window to window
 DEPTH = 16  # windows this much larger ask for more rows of a group: so many of one are held by peers
 HELD = 2  # times the slots are looked at: as many may be held by peers
-FEW_RANKS = 4  # behind each of which so many are looked at
 PLACES_A_FLOOR = 2  # so many are weighed in the time that the rows behind one floor take to read
 
 _place = attrgetter("rank", "line")
@@ -67,11 +66,15 @@ class PositionedReader:
             self._ahead = self._ahead._replace(rows=answers[0])
 
     def head_floors(self, slots: int) -> list[Floor]:
-        """Those behind which the first rows stand; none where one statement cannot take the first."""
+        """That behind which the first rows stand; none where one statement cannot take the first.
+
+        Rows of one rank alone: peers may hold all that are looked at, and what stands behind these goes
+        before the rows of the next rank.
+        """
         if self.positions.by_group:
             return []
         floors = self.positions.floors_of(WHOLE_LINE, HEAD, slots * HELD)
-        return floors if len(floors) <= FEW_RANKS else []
+        return floors if len(floors) == 1 else []
 
     def head_params(self, floors: list[Floor], slots: int, mine: Mapping[str, Any]) -> dict[str, Any]:
         ranks, lines = [floor.rank for floor in floors], [floor.line for floor in floors]

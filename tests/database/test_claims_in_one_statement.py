@@ -11,7 +11,6 @@ from django.db import connection, transaction
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
-from django_durable.claim import positioned
 from django_durable.claim.claimer import Claimer
 from django_durable.models import Limit, Queue, WorkflowStatus
 from django_durable.models.database import Clock
@@ -87,10 +86,12 @@ def test_rows_are_taken_in_rank_order(poll):
     assert poll() == late[1:]
 
 
-def test_more_ranks_than_are_looked_at_are_planned(poll):
-    ids = [enqueue(1, priority=rank)[0] for rank in range(positioned.FEW_RANKS + 2)]
-    assert poll(slots=3) == ids[:-4:-1]
-    assert poll() == ids[-4::-1]
+def test_rows_of_a_higher_rank_go_first_however_many_of_it_peers_hold(poll):
+    high, low = enqueue(5, priority=5), enqueue(2)
+    with held(*high[:4]):
+        assert poll(slots=1) == high[4:]
+        assert poll(slots=1) == low[:1]
+    assert poll() == [*high[:4], low[1]]
 
 
 def test_rows_that_peers_hold_leave_their_slots_to_the_next_and_keep_their_place(poll):

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -184,7 +184,7 @@ class History:
     def _row(self) -> dict[str, Any]:
         return {
             **NOTHING,
-            "ids": [str(uuid4())],
+            "ids": [str(UUID(int=self.dice.getrandbits(128), version=4))],
             "inputs": ["[]"],
             "queue": self.queue.name,
             "priority": self.dice.choice([0, 0, 0, 5]),
