@@ -296,7 +296,6 @@ def test_claims_behind_positions_take_what_ranking_the_whole_line_would_take(kin
     ("rule", "old", "new"),
     [
         ("what peers hold is told", "FROM seen\nLEFT JOIN taken", "FROM seen\nJOIN taken"),
-        ("all or none", "(SELECT count(*) FROM free) = least", "0 < least"),
         ("a paused queue rests", "q.paused_at IS NULL", "true"),
         ("a limit of any key is a limit", "NOT EXISTS (SELECT FROM durable_limit)", "true"),
     ],
