@@ -117,7 +117,12 @@ class Plans:
             new = [one for one in (*SETTINGS, name) if one not in self._made]
             self._made.update({one: sql.load(one) for one in new})
             left, self._left = self._left, []
-            self._raw.execute(";\n".join([*left, *(self._prepared(one).make for one in new)]))
+            try:
+                self._raw.execute(";\n".join([*left, *(self._prepared(one).make for one in new)]))
+            except BaseException:  # what was not made must not be used
+                for one in new:
+                    del self._made[one]
+                raise
         return self._is_direct
 
     def _drop(self, name: str) -> None:
