@@ -88,7 +88,7 @@ CLAIM = {
     ),
     "read_groups": Wanted({"queue": QUEUE, **READY, **FLOORS, "keys": "full"}),
     "claim_head": Wanted({"slots": 20, **MINE}, 700, walks_graves=True),
-    "claim_behind": Wanted({**MINE, **FLOORS, "most": 40, "slots": 20}, 700, sorts=True),
+    "claim_behind": Wanted({**MINE, "rank": 0, "line": "floor", "most": 40, "slots": 20}, 700, sorts=True),
     "stray_runs": Wanted({"executor": ME, "known": [TOKEN]}, 700, walks_graves=True),
     "claim_woken": Wanted({"slots": 20, **MINE}, sorts=True),
     "mark_claimed": Wanted({"ids": IDS, **MINE}, 900),

@@ -14,12 +14,11 @@ from django.db import connections
 
 from django_durable.claim.positioned import PositionedReader
 from django_durable.core.planning.candidates import Candidate
-from django_durable.core.planning.positions import Floor
 from django_durable.core.run import Run
 from django_durable.models import WorkflowStatus, database
 from django_durable.models.announcing import hears_of_claims
 
-_in_line = itemgetter(2, 3)
+_in_line = itemgetter(1, 2)
 
 
 def commits_by_itself(using: str) -> bool:
@@ -36,17 +35,15 @@ def take_head(queue: str, slots: int, mine: Mapping[str, Any], using: str) -> li
 
 def take_behind(reader: PositionedReader, slots: int, mine: Mapping[str, Any]) -> list[Run]:
     """Take the first free rows behind positions; the reader learns what was seen. Empty as above."""
-    floors = reader.head_floors(slots)
-    if not floors:
+    floor = reader.head_floor(slots)
+    if floor is None:
         return []
-    rows = database.fetch("claim_behind", reader.head_params(floors, slots, mine), reader.using)
+    asked = {"rank": floor.rank, "line": floor.line, "most": floor.limit, "slots": slots}
+    rows = database.fetch("claim_behind", {**reader.params, **mine, **asked}, reader.using)
     rows.sort(key=_in_line)
-    seen: dict[Floor, list[Candidate]] = {floor: [] for floor in floors}
-    for number, *candidate in (row[:4] for row in rows):
-        seen[floors[number - 1]].append(Candidate(*candidate))
-    runs = [Run(*row[4:]) for row in rows if row[4] is not None]
+    runs = [Run(*row[3:]) for row in rows if row[3] is not None]
     if runs:
-        reader.saw(seen)
+        reader.saw(floor, [Candidate(*row[:3]) for row in rows])
     return runs
 
 

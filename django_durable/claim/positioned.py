@@ -8,7 +8,7 @@ where they are few, else after windows that cost as much.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -65,24 +65,20 @@ class PositionedReader:
         if self._ahead is not None:
             self._ahead = self._ahead._replace(rows=answers[0])
 
-    def head_floors(self, slots: int) -> list[Floor]:
-        """That behind which the first rows stand; none where one statement cannot take the first.
+    def head_floor(self, slots: int) -> Floor | None:
+        """That behind which the first rows stand; None where one statement cannot take the first.
 
         Rows of one rank alone: peers may hold all that are looked at, and what stands behind these goes
         before the rows of the next rank.
         """
         if self.positions.by_group:
-            return []
+            return None
         floors = self.positions.floors_of(WHOLE_LINE, HEAD, slots * HELD)
-        return floors if len(floors) == 1 else []
+        return floors[0] if len(floors) == 1 else None
 
-    def head_params(self, floors: list[Floor], slots: int, mine: Mapping[str, Any]) -> dict[str, Any]:
-        ranks, lines = [floor.rank for floor in floors], [floor.line for floor in floors]
-        return {**self.params, **mine, "ranks": ranks, "lines": lines, "most": slots * HELD, "slots": slots}
-
-    def saw(self, seen: Mapping[Floor, list[Candidate]]) -> None:
-        """Note rows that were read elsewhere, all that are there and in line order, for `rise`."""
-        self._seen.update(seen)
+    def saw(self, floor: Floor, rows: list[Candidate]) -> None:
+        """Note what was read behind it elsewhere, all that is there and in line order, for `rise`."""
+        self._seen[floor] = rows
 
     def begin(self, planner: Planner) -> None:
         """Nothing is told before it is asked for."""

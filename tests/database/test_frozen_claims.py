@@ -18,7 +18,7 @@ from tests.planned import IDS, MINE, QUEUE, READY
 from tests.testapp.workflows import echo
 
 ASKED = {
-    "claim_behind": {"ranks": [0], "lines": [0], "most": 10, "slots": 5, **MINE},
+    "claim_behind": {"rank": 0, "line": 0, "most": 10, "slots": 5, **MINE},
     "claim_head": {"slots": 5, **MINE},
     "claim_woken": {"slots": 5, **MINE},
     "lock_limits": {"keys": "k"},
